@@ -24,6 +24,7 @@
 
 struct accel_table;
 struct gang;
+struct pace;
 struct prov_net;
 struct scaling_fleet;
 struct store;
@@ -124,6 +125,7 @@ struct broker {
 	struct idle_rule idle;      /* of jobs that name no limit */
 	struct waiting_list *waits; /* of this pass */
 	struct taken *taken;        /* machines that were taken back in this tick */
+	struct pace *paces;         /* what running jobs said of their progress in this tick */
 };
 
 struct broker_setup {
@@ -191,6 +193,9 @@ BERTH_MUST_CHECK enum berth_code pass_quotas(struct broker *b, struct berth_err 
 BERTH_MUST_CHECK enum berth_code pass_recover(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_watch(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_move(struct broker *b, struct berth_err *err);
+/* move.c: jobs whose machines have passed the probe, and would lose the deadline there that another
+ * keeps, give them back before they start. */
+BERTH_MUST_CHECK enum berth_code move_before_start(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_scale(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_provision(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_probe(struct broker *b, struct berth_err *err);

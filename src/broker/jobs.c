@@ -3,6 +3,7 @@
 
 #include "broker/broker.h"
 #include "broker/decide.h"
+#include "broker/late.h"
 #include "store/idling_rows.h"
 #include "store/job_rows.h"
 
@@ -112,6 +113,7 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
 	struct attempt at;
 	enum berth_code rc;
 	struct job job;
+	bool changed;
 
 	rc = job_attempt_open(b, job_id, instance_id, &at, err);
 	if (rc == BERTH_ENOTFOUND) /* ended before: a repeated pass changes nothing */
@@ -131,11 +133,15 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
 		rc = job_attempts_end(b, &at, err);
 	if (rc == BERTH_OK)
 		rc = store_idling_delete(b->store, job_id, err);
-	if (rc == BERTH_OK && (job.state == JOB_PLACED || job.state == JOB_RUNNING)) {
+	changed = rc == BERTH_OK && (job.state == JOB_PLACED || job.state == JOB_RUNNING);
+	if (changed) {
 		job_next(&job, end, b->now);
+		if (job.state == JOB_DONE)
+			rc = late_missed(b, &job, &in, err);
+	}
+	if (rc == BERTH_OK && changed)
 		rc = store_job_update(
 		    b->store, &job, JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING), err);
-	}
 	if (rc == BERTH_OK)
 		rc = broker_event(b, err, job_end_event(end->state), job_id, job_id, &in,
 		    "%s (%.1f %% of the work is safe)", end->reason, 100.0 * end->progress);

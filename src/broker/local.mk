@@ -11,6 +11,7 @@ libbroker_a_SOURCES = \
 	src/broker/idling.c src/broker/idling.h \
 	src/broker/interval.c \
 	src/broker/jobs.c \
+	src/broker/late.c src/broker/late.h \
 	src/broker/limits.c \
 	src/broker/machine.c \
 	src/broker/move.c \
@@ -18,7 +19,7 @@ libbroker_a_SOURCES = \
 	src/broker/owned.c \
 	src/broker/placing.c src/broker/placing.h src/broker/placing_impl.h \
 	src/broker/placing_after.c src/broker/placing_backfill.c src/broker/placing_behind.c src/broker/placing_change.c src/broker/placing_detail.c src/broker/placing_due.c src/broker/placing_explain.c src/broker/placing_late.c src/broker/placing_lift.c \
-	src/broker/placing_move.c src/broker/placing_penalty.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c src/broker/placing_worth.c \
+	src/broker/placing_move.c src/broker/placing_overdue.c src/broker/placing_penalty.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c src/broker/placing_slow.c src/broker/placing_worth.c \
 	src/broker/placing_facts.c src/broker/placing_facts.h src/broker/placing_readings.c \
 	src/broker/placing_replay.c src/broker/placing_replay.h \
 	src/broker/placing_spot.c src/broker/placing_spot.h \

@@ -1,12 +1,12 @@
-/* move: running jobs with a deadline, or one behind them, that should leave their machine, for on
- * demand in time or for spot that is back. */
+/* move: jobs with a deadline, or one behind them, that should leave their machine, for on demand in
+ * time, for spot that is back, or as it is too slow. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "broker/broker.h"
 #include "broker/gang.h"
-#include "broker/placing_spot.h"
+#include "broker/late.h"
 #include "broker/runner.h"
 #include "store/job_rows.h"
 #include "store/money_rows.h"
@@ -14,6 +14,10 @@
 #include "util/buf.h"
 #include "util/json.h"
 #include "util/vec.h"
+
+struct placing_move_vec {
+	VEC(struct placing_move) v;
+};
 
 static enum berth_code
 move_decide(struct broker *b, const struct placing_move *m, struct berth_err *err)
@@ -51,18 +55,23 @@ move_job(struct broker *b, const struct placing_move *m, struct instance *in, st
 		rc = gang_load(b, in->intent_id, m->job->id, &g, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = g.n > 0 ? gang_stop(b, m->job, &g, &stopped, &why)
-		     : runner_stop(b, in, m->job, 0, &stopped, &why);
+	if (m->runs)
+		rc = g.n > 0 ? gang_stop(b, m->job, &g, &stopped, &why)
+			     : runner_stop(b, in, m->job, 0, &stopped, &why);
 	if (rc != BERTH_OK) {
 		b->counts.errors++;
 		log_warn(b->log, "%s stays where it is: %s", m->job->id, why.msg);
 		return BERTH_OK;
 	}
-	end.progress = fmin(1, fmax(end.progress, stopped.safe_progress));
+	end.progress =
+	    m->job->spec.can_resume ? fmin(1, fmax(end.progress, stopped.safe_progress)) : 0;
+	if (m->slow) /* what it does at least is known of it, and not forgotten */
+		in->speed = fmin(isnan(in->speed) ? 1 : in->speed, m->speed);
 	rc = move_decide(b, m, err);
 	if (rc == BERTH_OK)
 		rc = job_attempt_end(b, m->job->id, in->id, &end, err);
-	return rc == BERTH_OK ? machine_release(b, in, "moved", err) : rc;
+	return rc == BERTH_OK ? machine_release(b, in, m->slow ? INSTANCE_TOO_SLOW : "moved", err)
+			      : rc;
 }
 
 /* The part of one machine, and the hour of it that is not paid yet. */
@@ -104,8 +113,49 @@ move_reserve(struct broker *b, const struct placing_move *m, struct berth_err *e
 	return rc;
 }
 
-enum berth_code
-pass_move(struct broker *b, struct berth_err *err)
+/* Who may leave its machine: jobs that run, or those whose machines have just passed the probe. */
+static enum berth_code
+move_list(struct broker *b, bool runs, struct instance *ins, size_t n, struct placing_move_vec *out,
+    struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		struct job *job = arena_alloc(b->tick_arena, sizeof(*job));
+		struct gang g = { .n = 0 };
+		struct placing_move m;
+
+		if (ins[i].job_id[0] == '\0' || (!runs && ins[i].verdict[0] == '\0'))
+			continue;
+		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, job, err);
+		if (rc == BERTH_OK && job->state != (runs ? JOB_RUNNING : JOB_PLACED))
+			continue;
+		if (rc == BERTH_OK && gang_may(job)) /* a gang moves with its first machine */
+			rc = gang_load(b, ins[i].intent_id, job->id, &g, err);
+		if (rc != BERTH_OK ||
+		    (g.n > 0 && (g.m[0].in.id != ins[i].id || !(runs || gang_ready(&g)))))
+			continue;
+		late_move(b, job, &ins[i], &g, runs, &m);
+		VEC_PUSH(b->tick_arena, &out->v, m);
+	}
+	return rc;
+}
+
+/* One that would be late leaves as often as it may, or tells. */
+static enum berth_code
+move_one(struct broker *b, struct placing_move *m, struct instance *in, struct berth_err *err)
+{
+	enum berth_code rc = m->slow ? late_cap(b, m, err) : BERTH_OK;
+
+	if (rc == BERTH_OK && m->late && !m->move)
+		rc = late_tell(b, m, err);
+	if (rc != BERTH_OK)
+		return rc;
+	return m->move ? move_job(b, m, in, err) : m->runs ? move_reserve(b, m, err) : BERTH_OK;
+}
+
+static enum berth_code
+move_all(struct broker *b, bool runs, struct berth_err *err)
 {
 	struct placing_options o = { .now = b->now,
 		.seed = b->seed,
@@ -118,31 +168,31 @@ pass_move(struct broker *b, struct berth_err *err)
 		.tables = &b->spot_tables,
 		.ages = b->prices.ages,
 		.need_account = true };
-	VEC(struct placing_move) moves = { 0 };
+	struct placing_move_vec moves = { 0 };
 	struct instance *ins;
 	enum berth_code rc;
 	size_t n;
 
 	rc = store_instance_list(
 	    b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
-	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		struct job *job = arena_alloc(b->tick_arena, sizeof(*job));
-		struct gang g = { .n = 0 };
-
-		if (ins[i].job_id[0] == '\0')
-			continue;
-		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, job, err);
-		if (rc == BERTH_OK && gang_may(job)) /* a gang moves with its first machine */
-			rc = gang_load(b, ins[i].intent_id, job->id, &g, err);
-		if (rc == BERTH_OK && job->state == JOB_RUNNING && placing_spot_may(job) &&
-		    (g.n == 0 || g.m[0].in.id == ins[i].id))
-			VEC_PUSH(b->tick_arena, &moves,
-			    (struct placing_move){ .job = job, .in = &ins[i] });
-	}
-	if (rc == BERTH_OK && moves.n > 0)
-		rc = placing_moves(b->store, b->accels, &o, moves.v, moves.n, b->tick_arena, err);
-	for (size_t i = 0; rc == BERTH_OK && i < moves.n; i++)
-		rc = moves.v[i].move ? move_job(b, &moves.v[i], &ins[moves.v[i].in - ins], err)
-				     : move_reserve(b, &moves.v[i], err);
+	if (rc == BERTH_OK)
+		rc = move_list(b, runs, ins, n, &moves, err);
+	if (rc == BERTH_OK && moves.v.n > 0)
+		rc = placing_moves(
+		    b->store, b->accels, &o, moves.v.v, moves.v.n, b->tick_arena, err);
+	for (size_t i = 0; rc == BERTH_OK && i < moves.v.n; i++)
+		rc = move_one(b, &moves.v.v[i], &ins[moves.v.v[i].in - ins], err);
 	return rc;
+}
+
+enum berth_code
+pass_move(struct broker *b, struct berth_err *err)
+{
+	return move_all(b, true, err);
+}
+
+enum berth_code
+move_before_start(struct broker *b, struct berth_err *err)
+{
+	return move_all(b, false, err);
 }

@@ -291,7 +291,8 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t
 		lim.budget_usd = left[w->facts.offers[j].account];
 		lim.hour_usd = hour[w->facts.offers[j].account];
 		lim.hour_capped = !isnan(lim.hour_usd);
-		cost_of(c, w->facts.offers[j].offer, &w->facts.offers[j].facts, &lim, &out[j]);
+		cost_of(c, placing_slow_met(w, c->job, w->facts.offers[j].offer),
+		    &w->facts.offers[j].facts, &lim, &out[j]);
 	}
 }
 
@@ -343,7 +344,7 @@ placing_candidates_of(
 	struct placing_job *pj = &w->jobs[i];
 	bool later = placing_later(w, i);
 
-	if (placing_spot_job(&pj->job, placing_due(w, i)))
+	if (placing_spot_steers(w, i))
 		placing_apply_spot(w, i, estimates);
 	else
 		placing_estimate(w, &w->costs[i], w->early[i], false, estimates);
@@ -489,6 +490,8 @@ placing_problem(struct placing_work_space *w)
 	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
 	w->refusal = arena_array(w->a, w->n_jobs * w->facts.n_offers, sizeof(*w->refusal));
 	VEC_PUSH(w->a, &w->more_vec.start, 0);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		placing_overdue(w, i, estimates);
 	if (w->chained) {
 		placing_late_early(w);
 		placing_due_load(w);

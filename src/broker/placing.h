@@ -157,6 +157,7 @@ struct placing_job {
 			       its own; 0: it need not */
 	const char *by_of;  /* id of that one; "" */
 	const char *astray; /* that nobody knows where its data lie, with what may be meant; NULL */
+	int64_t overdue;    /* the deadline that it can keep no more, begun as it is; 0 */
 	bool at_risk;       /* on demand must run now to keep the deadline, and none can be had */
 	bool kept;          /* it has no place now, and one is kept for it */
 	bool binds_budget;  /* what binds is a budget */
@@ -269,9 +270,22 @@ struct placing_move {
 	int64_t by;          /* the deadline that is kept: its own, or that of one behind it */
 	const char *by_of;   /* id of that one; "": its own */
 	const char *by_text; /* "the deadline of train (j-2)" */
+	bool runs;           /* the work has begun on it; else it is not moved for spot */
+	int64_t started;     /* with runs, and by: when */
+	double speed;        /* of its slowest machine, measured over promised; NaN: not measured */
+	double from;         /* with by: progress at its start there */
+	double told;         /* ... and now, as it tells; NaN: it tells none */
+	bool fresh;          /* told has risen just now */
+	bool late;           /* it is expected to end after `by` where it is */
+	bool slow;           /* late, and so the reason of the move; speed is what it does there */
+	int64_t ends;        /* with late: when */
 };
-/* Fills move, to and why of each; jobs without a deadline, of their own or behind them, or bound to
- * one purchase, stay. Writes nothing. */
+/*
+ * Fills move, to and why of each; jobs without a deadline, of their own or behind them, stay. What
+ * is bound to one purchase, or has none of spot, moves only where the deadline is lost on its
+ * machine and kept on another, start-up and restart counted; late without move: nothing keeps it.
+ * Writes nothing.
+ */
 BERTH_MUST_CHECK enum berth_code placing_moves(struct store *store,
     const struct accel_table *accels, const struct placing_options *o, struct placing_move *moves,
     size_t n, struct arena *a, struct berth_err *err);

@@ -106,6 +106,8 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 	const char *due = placing_due_text(w, i), *whose;
 	char by[TIME_FMT_SIZE], need[USD_FMT_SIZE], have[USD_FMT_SIZE];
 
+	if (w->jobs[i].overdue > 0)
+		return placing_overdue_text(w, i);
 	if (!s->applies)
 		return NULL;
 	whose = placing_due_binds(w, i) ? arena_printf(w->a, " for %s", due) : "";
@@ -509,7 +511,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	if (kept != NULL)
 		e.detail = e.detail == NULL ? kept : arena_printf(w->a, "%s; %s", e.detail, kept);
 	e.spot = placing_spot_text(w, i);
-	if (e.spot != NULL) {
+	if (e.spot != NULL && pj->overdue == 0) {
 		pj->spot = w->spot[i].outlook;
 		e.spot = arena_printf(w->a, "%s; %s", e.spot, placing_outlook(&pj->spot, w->a));
 	}

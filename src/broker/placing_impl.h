@@ -252,6 +252,34 @@ bool placing_due_binds(const struct placing_work_space *w, size_t i);
 int64_t placing_due(const struct placing_work_space *w, size_t i);
 /* "the deadline", or "the deadline of train (j-2)" */
 const char *placing_due_text(const struct placing_work_space *w, size_t i);
+/* Where it may go, what that costs beside staying, and who was refused. e [n_offers]; s: what the
+ * policy for spot has said. */
+void placing_move_tell(struct placing_work_space *w, struct placing_move *m,
+    const struct cost_estimate *e, const struct placing_spot *s);
+/* Machines that the job has. */
+int64_t placing_move_machines(const struct placing_move *m);
+/* Its own deadline is the one to keep. */
+void placing_move_own(struct placing_move *m);
+/* The offer as the job is to expect it: where it has left a machine as too slow, at the speed of
+ * that one. */
+const struct offer *placing_slow_met(
+    const struct placing_work_space *w, const struct job *j, const struct offer *o);
+/*
+ * A job that has begun, and that no offer, to be had now or later, ends by its deadline any more:
+ * it gets the first end that it can have, and a tenth of the time until then more, in place of the
+ * deadline, which goes to `overdue`. e [n_offers] is scratch.
+ */
+void placing_overdue(struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/* Has the policy for spot a say in job i? Not in one that is late anyway. */
+bool placing_spot_steers(const struct placing_work_space *w, size_t i);
+/* What that is in words; NULL: job i is not overdue. */
+const char *placing_overdue_text(const struct placing_work_space *w, size_t i);
+/* Since when it runs there, and from what progress. */
+BERTH_MUST_CHECK enum berth_code placing_slow_load(
+    struct store *store, struct placing_move *m, struct arena *a, struct berth_err *err);
+/* Is the deadline lost on the machine that it has, by what was measured, and kept on another? Fills
+ * late, ends, and slow with the move. e [n_offers] is scratch. */
+void placing_slow(struct placing_work_space *w, struct placing_move *m, struct cost_estimate *e);
 /* The same for jobs that run: into moves [n_moves]. at [n]: of the queued jobs those that wait for
  * them. */
 void placing_due_moves(struct placing_work_space *w, struct placing_move *moves, size_t n_moves,

@@ -278,7 +278,7 @@ lift_policy(struct placing_work_space *w, size_t i, const struct lift *l, size_t
 	struct budget *budgets = w->facts.budgets;
 	struct cost_estimate *e = arena_array(w->a, w->facts.n_offers, sizeof(*e));
 
-	if (!placing_spot_job(&l->job, placing_due(w, i)))
+	if (w->jobs[i].overdue > 0 || !placing_spot_job(&l->job, placing_due(w, i)))
 		return true;
 	w->o = &l->o;
 	w->jobs[i].job = l->job;

@@ -38,7 +38,7 @@ placing_work(const struct accel_table *accels, const struct job_spec *spec, cons
 	    &out->variant, &out->speed, &out->hours);
 }
 
-static int64_t
+int64_t
 placing_move_machines(const struct placing_move *m)
 {
 	return m->job->spec.n_variants > 0 && m->job->spec.variants[0].nodes > 1
@@ -172,8 +172,7 @@ placing_move_rule(
 	    refuse_text(e[k].refuse));
 }
 
-/* Where it may go, what that costs beside staying, and who was refused. */
-static void
+void
 placing_move_tell(struct placing_work_space *w, struct placing_move *m,
     const struct cost_estimate *e, const struct placing_spot *s)
 {
@@ -284,7 +283,7 @@ placing_move_deadline(
 	    time_fmt(t, c->at), sign > 0 ? "later" : "earlier");
 }
 
-static void
+void
 placing_move_own(struct placing_move *m)
 {
 	m->by = m->job->spec.deadline;
@@ -292,28 +291,30 @@ placing_move_own(struct placing_move *m)
 	m->by_text = "the deadline";
 }
 
-static void
-placing_move_of(struct placing_work_space *w, struct placing_move *m, bool tell,
+/* True: the policy for spot steers the machine that it has. */
+static bool
+placing_move_spot(struct placing_work_space *w, struct placing_move *m, bool tell,
     struct cost_estimate *estimates)
 {
+	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
 	struct placing_spot s;
 
-	m->move = false;
-	m->reserve_usd = NAN;
+	if (!m->runs)
+		return on_spot && placing_spot_job(m->job, m->by);
 	if (!placing_spot_job(m->job, m->by) || m->in->offer.purchase == PURCHASE_RESERVED ||
 	    m->in->offer.paid_until > w->o->now) /* nothing is cheaper than what is paid */
-		return;
+		return false;
 	m->move = placing_move_ask(w, m, m->by, estimates, &s, &m->to);
 	if (!s.applies && m->by_of[0] != '\0') { /* nothing keeps that: its own may be kept */
 		placing_move_own(m);
 		if (!placing_spot_job(m->job, m->by))
-			return;
+			return false;
 		m->move = placing_move_ask(w, m, m->by, estimates, &s, &m->to);
 	}
-	if (s.applies && m->in->offer.purchase == PURCHASE_SPOT)
+	if (s.applies && on_spot)
 		m->reserve_usd = s.safety_usd;
 	if (!m->move)
-		return;
+		return s.applies && on_spot;
 	m->why =
 	    m->to == PURCHASE_ON_DEMAND
 		? arena_printf(w->a,
@@ -326,6 +327,7 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, bool tell,
 	placing_move_tell(w, m, estimates, &s);
 	if (tell)
 		placing_move_deadline(w, m, s.slack_s, estimates);
+	return true;
 }
 
 /* Queued jobs with deadlines that wait for those that run: *behind_out [*n_out] of *queued_out. */
@@ -366,7 +368,7 @@ placing_moves(struct store *store, const struct accel_table *accels,
 	    placing_moves_behind(store, moves, n, a, &queued, &behind, &n_behind, err);
 
 	for (size_t i = 0; i < n; i++) {
-		moves[i].move = false;
+		moves[i].move = moves[i].late = moves[i].slow = false;
 		moves[i].reserve_usd = NAN;
 		placing_move_own(&moves[i]);
 		matters |= moves[i].by > 0;
@@ -379,6 +381,9 @@ placing_moves(struct store *store, const struct accel_table *accels,
 		return rc;
 	placing_due_moves(&w, moves, n, queued, behind, n_behind);
 	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (moves[i].by > 0)
+			rc = placing_slow_load(store, &moves[i], a, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		struct usd_micro held;
 
@@ -386,7 +391,8 @@ placing_moves(struct store *store, const struct accel_table *accels,
 		if (rc != BERTH_OK)
 			break;
 		placing_move_free(&w, &moves[i], held.v, 1);
-		placing_move_of(&w, &moves[i], told < PLACING_MOVE_TOLD, estimates);
+		if (!placing_move_spot(&w, &moves[i], told < PLACING_MOVE_TOLD, estimates))
+			placing_slow(&w, &moves[i], estimates);
 		told += moves[i].move;
 		placing_move_free(&w, &moves[i], held.v, -1);
 	}

@@ -213,7 +213,12 @@ placing_json_move(struct jsonw *w, const struct placing_move *m)
 	for (size_t i = 0; i < m->n_changes; i++)
 		placing_json_change(w, &m->changes[i]);
 	jsonw_end_array(w);
-	placing_json_spot(w, &m->spot);
+	if (m->slow) {
+		jsonw_time(w, "stay_ends", m->ends);
+		jsonw_null(w, "spot");
+	} else {
+		placing_json_spot(w, &m->spot);
+	}
 	jsonw_time_or_null(w, "price_as_of", m->price_as_of);
 	jsonw_time_or_null(w, "oldest_price", m->oldest_as_of);
 	jsonw_fixed(w, "lower_bound", m->bound_usd, 6);
@@ -298,6 +303,8 @@ placing_json_job(
 		jsonw_null(w, "expected_finish");
 	}
 	jsonw_str(w, "reason", j->reason);
+	if (j->overdue > 0)
+		jsonw_time(w, "overdue", j->overdue);
 	if (j->by > 0) {
 		jsonw_time(w, "must_end", j->by);
 		jsonw_str(w, "deadline_of", j->by_of);

@@ -89,6 +89,22 @@ provision_late(struct broker *b, struct job *job, enum job_mark mark, const char
 	return rc == BERTH_OK ? provision_reason(b, job, job->reason, job->marks | mark, err) : rc;
 }
 
+static unsigned
+provision_risk_mark(const struct placing_job *pj)
+{
+	return pj->at_risk || pj->overdue > 0 ? JOB_MARK_AT_RISK : 0;
+}
+
+/* Told once of one whose deadline is at risk, or lost while it had begun; not after it has passed.
+ */
+static enum berth_code
+provision_risk(struct broker *b, struct placing_job *pj, struct berth_err *err)
+{
+	if (provision_risk_mark(pj) == 0 || (pj->job.marks & JOB_MARK_MISSED) != 0)
+		return BERTH_OK;
+	return provision_late(b, &pj->job, JOB_MARK_AT_RISK, pj->reason, err);
+}
+
 enum provision_step {
 	STEP_MADE,
 	STEP_NEXT,
@@ -172,7 +188,8 @@ provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		if (str_eq(ins[i].account, acc->name) && ins[i].created > since &&
 		    (str_eq(ins[i].end_reason, "probe_rejected") ||
-			str_eq(ins[i].end_reason, "start_failed")))
+			str_eq(ins[i].end_reason, "start_failed") ||
+			str_eq(ins[i].end_reason, INSTANCE_TOO_SLOW)))
 			VEC_PUSH(b->tick_arena, &refs, ins[i].provider_ref);
 	c->avoid = refs.v;
 	c->n_avoid = refs.n;
@@ -309,7 +326,7 @@ provision_unplaced(struct broker *b, struct placing_job *pj, size_t tried, const
 	rc = provision_held(b, pj, tried, &f.until, err);
 	return rc == BERTH_OK ? provision_reason(b, &pj->job,
 				    waiting_add_fate(b->waits, &pj->job, pj, &f)->reason,
-				    pj->at_risk ? JOB_MARK_AT_RISK : 0, err)
+				    provision_risk_mark(pj), err)
 			      : rc;
 }
 
@@ -330,12 +347,11 @@ provision_wait_money(struct broker *b, struct placing_job *pj, size_t taken)
 static enum berth_code
 provision_refused_job(struct broker *b, struct placing_job *pj, struct berth_err *err)
 {
-	unsigned marks = (pj->kept ? JOB_MARK_KEPT : 0u) | (pj->at_risk ? JOB_MARK_AT_RISK : 0u);
+	unsigned marks = (pj->kept ? JOB_MARK_KEPT : 0u) | provision_risk_mark(pj);
 	enum berth_code rc = BERTH_OK;
 
 	waiting_add_refused(b->waits, pj, pj->reason);
-	if (pj->at_risk)
-		rc = provision_late(b, &pj->job, JOB_MARK_AT_RISK, pj->reason, err);
+	rc = provision_risk(b, pj, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (placing_lacks_money(pj))
@@ -370,11 +386,9 @@ provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool 
 	const char *late = NULL;
 	size_t i, tried = 0, n_late = 0;
 
-	if (pj->at_risk) {
-		rc = provision_late(b, &pj->job, JOB_MARK_AT_RISK, pj->reason, err);
-		if (rc != BERTH_OK)
-			return rc;
-	}
+	rc = provision_risk(b, pj, err);
+	if (rc != BERTH_OK)
+		return rc;
 	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
 		rc = provision_try(b, &pj->job, &pj->tries[i], &p->turn, &step, err);
 		if (rc != BERTH_OK || (step != STEP_NEXT && step != STEP_LATE))

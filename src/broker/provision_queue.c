@@ -1,6 +1,7 @@
 /* The queue as a tick takes it up: who is ready, who waits for whom, and whom to have in view. */
 #include <string.h>
 
+#include "broker/late.h"
 #include "broker/provision.h"
 #include "broker/waiting.h"
 #include "store/job_rows.h"
@@ -66,12 +67,13 @@ provision_queue(struct broker *b, const char ***ids_out, size_t *n_out, struct p
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		bool out = false, ready = true;
 
+		rc = late_missed_open(b, &jobs[i], NULL, err);
 		for (size_t j = 0; j < n_its && !out; j++)
 			out =
 			    its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
 		if (out)
 			provision_unknown(b, &jobs[i]);
-		else
+		else if (rc == BERTH_OK)
 			rc = provision_after(b, &jobs[i], &ready, err);
 		if (!out && ready)
 			ids[k++] = jobs[i].id;
@@ -96,6 +98,7 @@ provision_reason(
 	struct job now;
 	enum berth_code rc;
 
+	marks |= job->marks & JOB_MARK_MISSED;
 	if (strcmp(job->reason, reason) == 0 && job->marks == marks)
 		return BERTH_OK;
 	job->reason = reason;

@@ -8,6 +8,7 @@
 #include "broker/broker.h"
 #include "broker/gang.h"
 #include "broker/idling.h"
+#include "broker/late.h"
 #include "broker/runner.h"
 #include "model/accel.h"
 #include "store/job_rows.h"
@@ -29,6 +30,7 @@ watch_progress(struct broker *b, struct job *job, const struct prov_run *run, st
 	const char *reason;
 
 	reason = arena_printf(b->tick_arena, "running, %.0f %% done", 100.0 * run->progress);
+	late_pace(b, job->id, run->progress, strcmp(reason, job->reason) != 0);
 	if (safe <= job->progress && strcmp(reason, job->reason) == 0)
 		return BERTH_OK;
 	job->progress = safe;
@@ -93,6 +95,9 @@ watch_done(struct broker *b, struct job *job, struct instance *in, struct berth_
 	struct attempt_end end = { .state = ATTEMPT_DONE, .progress = 1, .reason = "done" };
 
 	b->counts.finished++;
+	if (job->spec.deadline > 0 && b->now > job->spec.deadline)
+		end.reason = arena_printf(b->tick_arena, "done, %" PRId64 " min after its deadline",
+		    (b->now - job->spec.deadline + 59) / 60);
 	return watch_end(b, job, in, &end, "released", err);
 }
 
@@ -233,8 +238,10 @@ watch_job(
 	struct attempt_end end = { .state = ATTEMPT_FAILED, .progress = job->progress };
 	struct berth_err why;
 	struct prov_run run;
-	enum berth_code rc;
+	enum berth_code rc = late_missed_open(b, job, in, err);
 
+	if (rc != BERTH_OK)
+		return rc;
 	rc = watch_ask(b, job, g, &in, &run, &why);
 	if (rc == BERTH_ENOTFOUND) {
 		end.reason = "the machine no longer knows the job";
@@ -427,8 +434,10 @@ pass_start(struct broker *b, struct berth_err *err)
 	enum berth_code rc;
 	size_t n;
 
-	rc = store_instance_list(
-	    b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
+	rc = move_before_start(b, err);
+	if (rc == BERTH_OK)
+		rc = store_instance_list(
+		    b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		if (ins[i].job_id[0] != '\0' && ins[i].verdict[0] != '\0')
 			rc = start_job(b, &ins[i], err);

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,12 +290,48 @@ explain_nothing(const char *subject, const char *kind, struct berth_err *err)
 	    subject);
 }
 
+/* The job that the decisions are about, by its id; else its id is NULL. */
 static enum berth_code
-explain_json(struct cmd_ctx *ctx, const struct decision *ds, size_t n, struct berth_err *err)
+explain_subject(struct cmd_ctx *ctx, const char *subject, struct job *out, struct berth_err *err)
+{
+	enum berth_code rc = store_job_get(ctx->store, subject, ctx->arena, out, err);
+
+	if (rc != BERTH_OK || !str_eq(out->id, subject))
+		out->id = NULL;
+	return rc == BERTH_ENOTFOUND || rc == BERTH_EINVAL ? BERTH_OK : rc;
+}
+
+/* That it has missed its deadline, or is to. */
+static void
+explain_deadline(struct cmd_ctx *ctx, const struct job *j)
+{
+	char by[TIME_FMT_SIZE];
+
+	if (j->id == NULL || j->spec.deadline == 0)
+		return;
+	time_fmt(by, j->spec.deadline);
+	if (job_missed(j, ctx->now) && j->finished > 0)
+		cmd_say_hung(ctx, 4, "its deadline of %s was missed: it ended %.0f min later", by,
+		    ceil((double)(j->finished - j->spec.deadline) / 60));
+	else if (job_missed(j, ctx->now))
+		cmd_say_hung(ctx, 4, "its deadline of %s is missed: it is %s, %.0f %% done", by,
+		    job_state_name(j->state), 100 * j->progress);
+	else if ((j->marks & JOB_MARK_AT_RISK) != 0 && j->finished == 0)
+		cmd_say_hung(ctx, 4,
+		    "its deadline of %s is at risk: `berth job %s` tells since when", by, j->id);
+}
+
+static enum berth_code
+explain_json(struct cmd_ctx *ctx, const struct job *job, const struct decision *ds, size_t n,
+    struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.explanation/1");
 
 	jsonw_str(w, "kind", "decisions");
+	if (job->id != NULL) {
+		jsonw_time_or_null(w, "deadline", job->spec.deadline);
+		jsonw_bool(w, "deadline_missed", job_missed(job, ctx->now));
+	}
 	jsonw_begin_array(w, "decisions");
 	for (size_t i = 0; i < n; i++) {
 		jsonw_begin_object(w, NULL);
@@ -315,6 +352,7 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 {
 	const struct explain_opts *o = ctx->opts;
 	struct decision *ds;
+	struct job job;
 	bool said = false;
 	size_t n;
 	enum berth_code rc = explain_list(ctx, subject, &ds, &n, err);
@@ -329,8 +367,12 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 		return rc;
 	if (n == 0)
 		return explain_nothing(subject, o->kind, err);
+	rc = explain_subject(ctx, subject, &job, err);
+	if (rc != BERTH_OK)
+		return rc;
 	if (cmd_wants_json(ctx))
-		return explain_json(ctx, ds, n, err);
+		return explain_json(ctx, &job, ds, n, err);
+	explain_deadline(ctx, &job);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 		rc = explain_decision_say(ctx, &ds[i], err);
 	return rc;

@@ -15,6 +15,7 @@
 static enum berth_code job_show(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code job_cancel(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code job_retry(struct cmd_ctx *ctx, struct berth_err *err);
+static enum berth_code job_deadline(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd job_subs[] = {
 	{ .name = "show",
@@ -38,12 +39,19 @@ static const struct cmd job_subs[] = {
 	    .args_min = 1,
 	    .args_max = -1,
 	    .run = job_retry },
+	{ .name = "deadline",
+	    .summary = "give a job that has not ended another deadline, or none",
+	    .args = "JOB TIME|none",
+	    .flags = CMD_STORE_RW | CMD_NO_ROWS,
+	    .args_min = 2,
+	    .args_max = 2,
+	    .run = job_deadline },
 	{ 0 },
 };
 
 const struct cmd cmd_job = {
 	.name = "job",
-	.summary = "show, cancel or retry one job",
+	.summary = "show, cancel or retry one job, or change its deadline",
 	.args = "JOB",
 	.flags = CMD_STORE_RO | CMD_NO_ROWS,
 	.args_min = 1,
@@ -126,7 +134,7 @@ job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.job/1");
 
-	jobshow_keys(w, &v->job);
+	jobshow_keys(w, &v->job, ctx->now);
 	jsonw_str_or_null(w, "run", v->job.spec.run);
 	if (v->idle.since > 0) {
 		jsonw_begin_object(w, "idle");
@@ -206,7 +214,8 @@ job_say_head(struct cmd_ctx *ctx, const struct job *j)
 	cmd_say(ctx, "  submitted  %s by %s\n", time_fmt(t, j->submitted),
 	    j->spec.user[0] != '\0' ? j->spec.user : "-");
 	if (j->spec.deadline != 0)
-		cmd_say(ctx, "  deadline   %s\n", time_fmt(t, j->spec.deadline));
+		cmd_say(ctx, "  deadline   %s%s\n", time_fmt(t, j->spec.deadline),
+		    job_missed(j, ctx->now) ? ", missed" : "");
 	cmd_say(ctx, "  cost       $%s\n", usd_fmt(usd, sizeof(usd), j->cost, 2));
 }
 
@@ -329,7 +338,7 @@ job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type
 	jsonw_begin_array(w, "jobs");
 	for (size_t i = 0; i < ctx->n_args; i++) {
 		jsonw_begin_object(w, NULL);
-		jobshow_keys(w, &jobs[i]);
+		jobshow_keys(w, &jobs[i], ctx->now);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -352,4 +361,82 @@ job_retry(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	return job_each(ctx, JOB_BIT(JOB_FAILED) | JOB_BIT(JOB_CANCELLED), JOB_QUEUED,
 	    "job.requeued", "queued again by the user", err);
+}
+
+/* The time that is asked for; 0: none. */
+static enum berth_code
+job_deadline_read(struct cmd_ctx *ctx, const char *text, int64_t *t_out, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	*t_out = 0;
+	if (strcmp(text, "none") == 0)
+		return BERTH_OK;
+	rc = time_parse(text, ctx->now, NULL, 0, t_out, err);
+	if (rc == BERTH_OK && *t_out < ctx->now)
+		rc = err_set(err, BERTH_EINVAL, "%s lies in the past", text);
+	if (rc != BERTH_OK) {
+		cmd_next_step(ctx, "a deadline is a time with its zone, +36h from now, or none");
+		return err_at(err, "the deadline");
+	}
+	return BERTH_OK;
+}
+
+/* What was told of the old deadline in the row, and the event, are one. */
+static enum berth_code
+job_deadline_write(
+    struct cmd_ctx *ctx, const struct job *job, int64_t by, const char *said, struct berth_err *err)
+{
+	struct event e = { .t = ctx->now, .type = "job.deadline_changed", .subject = job->id };
+	enum berth_code rc = store_begin(ctx->store, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	e.data = arena_printf(ctx->arena, "{\"message\":\"%s\",\"job\":\"%s\"}", said, job->id);
+	rc = store_job_deadline(ctx->store, job->id, by, err);
+	if (rc == BERTH_OK)
+		rc = store_event_append(ctx->store, &e, err);
+	if (rc == BERTH_OK)
+		return store_commit(ctx->store, err);
+	store_rollback(ctx->store);
+	return rc;
+}
+
+static enum berth_code
+job_deadline(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	char was[TIME_FMT_SIZE] = "none", is[TIME_FMT_SIZE] = "none";
+	struct job job;
+	int64_t by;
+	struct jsonw *w;
+	enum berth_code rc = job_deadline_read(ctx, ctx->args[1], &by, err);
+
+	if (rc == BERTH_OK)
+		rc = store_job_get(ctx->store, ctx->args[0], ctx->arena, &job, err);
+	if (rc == BERTH_ENOTFOUND)
+		cmd_next_step(ctx, "berth jobs --all lists every job");
+	if (rc != BERTH_OK)
+		return rc;
+	if (job.spec.deadline != 0)
+		time_fmt(was, job.spec.deadline);
+	if (by != 0)
+		time_fmt(is, by);
+	rc = job_deadline_write(ctx, &job, by,
+	    arena_printf(ctx->arena, "its deadline is %s by now; it was %s", is, was), err);
+	if (rc == BERTH_OK)
+		rc = store_job_get(ctx->store, job.id, ctx->arena, &job, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (!cmd_wants_json(ctx)) {
+		cmd_say(ctx, "%s%s  deadline %s, before %s\n", ctx->dry_run ? "dry run: " : "",
+		    job.id, is, was);
+		return BERTH_OK;
+	}
+	w = cmd_json_begin(ctx, "berth.jobs/1");
+	jsonw_begin_array(w, "jobs");
+	jsonw_begin_object(w, NULL);
+	jobshow_keys(w, &job, ctx->now);
+	jsonw_end_object(w);
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
 }

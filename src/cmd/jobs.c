@@ -80,6 +80,8 @@ jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_e
 		{ "preemptions", "PREEMPTED", TABLE_INT, 0, 0 },
 		{ "submitted", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "finished", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "deadline", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "deadline_missed", "MISSED", TABLE_TEXT, 0, TABLE_WIDE },
 		{ "cost", "COST $", TABLE_MONEY, 2, 0 },
 		{ "reason", NULL, TABLE_TEXT, 0, TABLE_CUT },
 	};
@@ -99,6 +101,8 @@ jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_e
 		table_int(t, j->preemptions);
 		table_time(t, j->submitted);
 		table_time(t, j->finished);
+		table_time(t, j->spec.deadline);
+		table_text(t, j->spec.deadline == 0 ? "" : job_missed(j, ctx->now) ? "yes" : "no");
 		table_money(t, j->cost);
 		table_text(t, j->reason);
 	}
@@ -243,7 +247,7 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 	jsonw_begin_array(w, "jobs");
 	for (size_t i = 0; i < k; i++) {
 		jsonw_begin_object(w, NULL);
-		jobshow_keys(w, &jobs[i]);
+		jobshow_keys(w, &jobs[i], ctx->now);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

@@ -42,7 +42,7 @@ jobshow_variants(struct jsonw *w, const struct job_spec *spec)
 }
 
 void
-jobshow_keys(struct jsonw *w, const struct job *j)
+jobshow_keys(struct jsonw *w, const struct job *j, int64_t now)
 {
 	jsonw_str(w, "id", j->id);
 	jsonw_str(w, "name", j->spec.name);
@@ -58,6 +58,7 @@ jobshow_keys(struct jsonw *w, const struct job *j)
 	jsonw_time_or_null(w, "started", j->started);
 	jsonw_time_or_null(w, "finished", j->finished);
 	jsonw_time_or_null(w, "deadline", j->spec.deadline);
+	jsonw_bool(w, "deadline_missed", job_missed(j, now));
 	jsonw_int(w, "tries", j->tries);
 	jsonw_int(w, "preemptions", j->preemptions);
 	jsonw_money(w, "cost", j->cost);

@@ -7,7 +7,7 @@
 struct jsonw;
 
 /* The keys of one job in berth.jobs/1, inside an open object. */
-void jobshow_keys(struct jsonw *w, const struct job *j);
+void jobshow_keys(struct jsonw *w, const struct job *j, int64_t now);
 /* "H100:8" or "H100:8, A100-80GB:8": what the variants ask for; in the arena. */
 struct arena;
 const char *jobshow_accelerators(const struct job_spec *spec, struct arena *a);

@@ -97,6 +97,7 @@ report_json(struct cmd_ctx *ctx, const struct report *r, struct berth_err *err)
 	jsonw_begin_object(w, "jobs");
 	for (int s = 0; s < JOB_STATE_COUNT; s++)
 		jsonw_int(w, job_state_name((enum job_state)s), (int64_t)r->job_states[s]);
+	jsonw_int(w, "deadline_missed", (int64_t)r->missed);
 	jsonw_end_object(w);
 	jsonw_begin_object(w, "machines");
 	jsonw_int(w, "rented", (int64_t)r->n_machines);
@@ -178,6 +179,9 @@ report_say_jobs(struct cmd_ctx *ctx, const struct report *r)
 		    job_state_name((enum job_state)s));
 		first = false;
 	}
+	if (r->missed > 0)
+		cmd_say(ctx, "; %zu missed %s", r->missed,
+		    r->missed == 1 ? "its deadline" : "their deadlines");
 	cmd_say(ctx, "%s\n", first ? "none" : "");
 }
 

@@ -192,6 +192,7 @@ report_jobs(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 		    (jobs[i].finished != 0 && jobs[i].finished < r->from))
 			continue;
 		r->job_states[jobs[i].state]++;
+		r->missed += jobs[i].spec.deadline >= r->from && job_missed(&jobs[i], r->to);
 		jobs[r->n_jobs++] = jobs[i];
 	}
 	r->jobs = jobs;

@@ -65,6 +65,7 @@ struct report {
 	struct job *jobs; /* that were open or ended in the period */
 	size_t n_jobs;
 	size_t job_states[JOB_STATE_COUNT];
+	size_t missed; /* whose deadline was in the period, and passed before they ended */
 	struct instance *machines;
 	size_t n_machines;
 	struct usd_micro wasted; /* machines that the probe rejected, or that never came up */

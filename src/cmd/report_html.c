@@ -232,26 +232,38 @@ html_budgets(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 	buf_add_str(b, "</tbody></table></div>\n");
 }
 
+static const char *
+html_deadline(struct cmd_ctx *ctx, const struct job *j, int64_t now)
+{
+	char t[TIME_FMT_SIZE];
+
+	if (j->spec.deadline == 0)
+		return "";
+	return arena_printf(ctx->arena, "%s%s", time_fmt(t, j->spec.deadline),
+	    job_missed(j, now) ? ", missed" : "");
+}
+
 static void
 html_jobs(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 {
 	static const struct html_cell head[] = { { "Job", false }, { "Name", false },
-		{ "State", false }, { "Done", true }, { "Preempted", true }, { "Cost", true },
-		{ "Why", false } };
+		{ "State", false }, { "Done", true }, { "Deadline", false }, { "Preempted", true },
+		{ "Cost", true }, { "Why", false } };
 
 	html_text(b, "h2", "Jobs");
 	buf_add_str(b, "<div class=\"wide\"><table><thead>");
-	html_row(b, "th", head, 7);
+	html_row(b, "th", head, 8);
 	buf_add_str(b, "</thead><tbody>\n");
 	for (size_t i = 0; i < r->n_jobs; i++) {
 		const struct job *j = &r->jobs[i];
 		const struct html_cell cells[] = { { j->id, false }, { j->spec.name, false },
 			{ job_state_name(j->state), false },
 			{ arena_printf(ctx->arena, "%.0f %%", 100 * j->progress), true },
+			{ html_deadline(ctx, j, r->to), false },
 			{ arena_printf(ctx->arena, "%d", j->preemptions), true },
 			{ html_usd(ctx, j->cost), true }, { j->reason, false } };
 
-		html_row(b, "td", cells, 7);
+		html_row(b, "td", cells, 8);
 	}
 	buf_add_str(b, "</tbody></table></div>\n");
 }

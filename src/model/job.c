@@ -25,6 +25,12 @@ static const char *const attempt_state_names[ATTEMPT_STATE_COUNT] = {
 	[ATTEMPT_MOVED] = "moved",
 };
 
+bool
+job_missed(const struct job *j, int64_t now)
+{
+	return j->spec.deadline > 0 && (j->finished > 0 ? j->finished : now) > j->spec.deadline;
+}
+
 const char *
 job_state_name(enum job_state s)
 {
@@ -59,8 +65,8 @@ attempt_state_parse(const char *s, enum attempt_state *s_out)
 	return false;
 }
 
-static const char *const job_mark_names[] = { "kept", "launch_unknown", "unpaid", "late",
-	"at_risk" };
+static const char *const job_mark_names[] = { "kept", "launch_unknown", "unpaid", "late", "at_risk",
+	"missed" };
 
 #define JOB_MARKS (sizeof(job_mark_names) / sizeof(job_mark_names[0]))
 

@@ -18,14 +18,18 @@ enum job_state {
 	JOB_STATE_COUNT
 };
 
-/* What is known of a queued job from tick to tick, beside its reason: bits. */
+/* What is known of a job from tick to tick, beside its reason: bits. Once it has left the queue
+ * those of JOB_MARKS_STAY stand. */
 enum job_mark {
 	JOB_MARK_KEPT = 1,           /* a place is kept for it */
 	JOB_MARK_LAUNCH_UNKNOWN = 2, /* nobody knows yet what came of its launch */
 	JOB_MARK_UNPAID = 4,         /* told: only the money of a budget lacks */
 	JOB_MARK_LATE = 8,           /* told: its deadline can be kept no more */
-	JOB_MARK_AT_RISK = 16        /* told: its deadline is at risk */
+	JOB_MARK_AT_RISK = 16,       /* told: its deadline is at risk */
+	JOB_MARK_MISSED = 32         /* told: its deadline has passed before it ended */
 };
+
+#define JOB_MARKS_STAY ((unsigned)JOB_MARK_AT_RISK | (unsigned)JOB_MARK_MISSED)
 
 enum attempt_state {
 	ATTEMPT_PROVISIONING,
@@ -96,7 +100,7 @@ struct job {
 	struct job_spec spec;
 	enum job_state state;
 	const char *reason;                   /* why it is where it is, in words */
-	unsigned marks;                       /* of enum job_mark; 0 unless it is queued */
+	unsigned marks;                       /* of enum job_mark */
 	double progress;                      /* share of the work that is safe, 0..1 */
 	int64_t submitted, started, finished; /* 0: not yet */
 	int tries;                            /* failures of the work so far */
@@ -114,6 +118,9 @@ struct attempt {
 	const char *reason;
 };
 
+/* Has it a deadline that passed before it ended? One that is done by then has kept it; one that
+ * failed or was cancelled before has not missed it. */
+bool job_missed(const struct job *j, int64_t now);
 const char *job_state_name(enum job_state s);
 bool job_state_parse(const char *s, enum job_state *s_out);
 const char *attempt_state_name(enum attempt_state s);

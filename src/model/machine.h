@@ -44,6 +44,9 @@ enum instance_state {
 	INSTANCE_STATE_COUNT
 };
 
+#define INSTANCE_TOO_SLOW                                                                          \
+	"too_slow" /* end_reason: it would have broken a deadline that another keeps */
+
 struct instance {
 	int64_t id;
 	const char *account, *provider_ref; /* the provider's own id */

@@ -223,7 +223,7 @@ store_job_update(struct store *s, const struct job *job, unsigned from, struct b
 {
 	struct arena *a = arena_new();
 	enum berth_code rc = store_begin(s, err);
-	unsigned marks = job->state == JOB_QUEUED ? job->marks : 0;
+	unsigned marks = job->state == JOB_QUEUED ? job->marks : job->marks & JOB_MARKS_STAY;
 	char text[JOB_MARKS_SIZE];
 	enum job_state state;
 
@@ -242,6 +242,35 @@ store_job_update(struct store *s, const struct job *job, unsigned from, struct b
 			db_real(job->progress), db_id(job->started), db_id(job->finished),
 			db_i64(job->tries), db_i64(job->preemptions), db_usd(job->cost),
 			db_text(job_marks_text(marks, text)), db_text(job->id)));
+	rc = store_end(s, rc, err);
+out:
+	arena_free(a);
+	return rc;
+}
+
+enum berth_code
+store_job_deadline(struct store *s, const char *id, int64_t deadline, struct berth_err *err)
+{
+	const unsigned told = JOB_MARKS_STAY | (unsigned)JOB_MARK_LATE;
+	struct arena *a = arena_new();
+	const char *text = "";
+	char marks[JOB_MARKS_SIZE];
+	struct job job;
+	enum berth_code rc = store_begin(s, err);
+
+	if (rc != BERTH_OK)
+		goto out;
+	rc = store_job_get(s, id, a, &job, err);
+	if (rc == BERTH_OK && (JOB_BIT(job.state) & JOB_OPEN) == 0)
+		rc = err_set(err, BERTH_EINVAL, "%s is %s: its deadline stays as it was", job.id,
+		    job_state_name(job.state));
+	job.spec.deadline = deadline;
+	if (rc == BERTH_OK)
+		rc = pack_spec(&job.spec, a, &text, err);
+	if (rc == BERTH_OK)
+		rc = db_run(s->db, err, "UPDATE job SET spec = $1, marks = $2 WHERE id = $3",
+		    DB_ARGS(db_text(text), db_text(job_marks_text(job.marks & ~told, marks)),
+			db_text(job.id)));
 	rc = store_end(s, rc, err);
 out:
 	arena_free(a);

@@ -38,6 +38,13 @@ BERTH_MUST_CHECK enum berth_code store_job_list(struct store *s, const struct jo
 BERTH_MUST_CHECK enum berth_code store_job_update(
     struct store *s, const struct job *job, unsigned from, struct berth_err *err);
 
+/*
+ * Another deadline for an open job, 0: none; what was told of the old one may be told of the new
+ * one. BERTH_ENOTFOUND; BERTH_EINVAL: it has ended.
+ */
+BERTH_MUST_CHECK enum berth_code store_job_deadline(
+    struct store *s, const char *id, int64_t deadline, struct berth_err *err);
+
 /* id is ignored and given back. */
 BERTH_MUST_CHECK enum berth_code store_attempt_insert(
     struct store *s, const struct attempt *at, int64_t *id_out, struct berth_err *err);

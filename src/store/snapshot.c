@@ -34,7 +34,7 @@ static const struct {
 	{ "quota_reading", "SELECT * FROM quota_reading ORDER BY account", false },
 	{ "job",
 	    "SELECT id, state, reason, marks, progress, started, finished, tries, preemptions, "
-	    "cost FROM job WHERE state IN ('queued', 'placed', 'running') OR submitted > $1 "
+	    "cost, spec FROM job WHERE state IN ('queued', 'placed', 'running') OR submitted > $1 "
 	    "ORDER BY id", /* by a clock that was ahead: its time does not say that it was there */
 	    true },
 	{ "intent", "SELECT id, state FROM intent WHERE state = 'pending' ORDER BY id", false },

@@ -30,6 +30,7 @@ dist_check_SCRIPTS += tests/cli/frame.sh
 dist_check_SCRIPTS += tests/cli/gang.sh
 dist_check_SCRIPTS += tests/cli/gang-odd.sh
 dist_check_SCRIPTS += tests/cli/jobs.sh
+dist_check_SCRIPTS += tests/cli/late.sh
 dist_check_SCRIPTS += tests/cli/joins.sh
 dist_check_SCRIPTS += tests/cli/lost-launch.sh
 dist_check_SCRIPTS += tests/cli/measured.sh
