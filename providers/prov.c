@@ -45,6 +45,14 @@ prov_find_ops(const struct yaml_node *section, const char *provider,
 	return BERTH_ENOTFOUND;
 }
 
+enum berth_code
+prov_section_check(const struct yaml_node *section, struct berth_err *err)
+{
+	const struct provider_ops *ops;
+
+	return prov_find_ops(section, NULL, &ops, err);
+}
+
 static enum berth_code
 prov_open_state(struct prov_account *acc, struct berth_err *err)
 {

@@ -46,6 +46,10 @@ BERTH_MUST_CHECK enum berth_code prov_conf_secret(
 BERTH_MUST_CHECK enum berth_code prov_secret(
     const char *from, const char *dir, const char *key, char **secret_out, struct berth_err *err);
 
+/* Does some adapter serve the account's section? BERTH_ENOTFOUND with file:line:column: none has
+ * that name. */
+BERTH_MUST_CHECK enum berth_code prov_section_check(
+    const struct yaml_node *section, struct berth_err *err);
 /*
  * Opens one account. section is the mapping under accounts: in berth.yaml (name, provider, and the
  * keys of that provider's schema; unknown keys are refused with a suggestion), or NULL with

@@ -109,7 +109,7 @@ broker_open_accounts(struct broker *b, const struct broker_setup *s, struct bert
 }
 
 static enum berth_code
-broker_read_sink(struct broker *b, const char *config_dir, const struct yaml_node *n,
+broker_read_sink(struct arena *a, const char *config_dir, const struct yaml_node *n,
     struct broker_sink *sink, struct berth_err *err)
 {
 	static const char *const keys[] = { "name", "file", "webhook", NULL };
@@ -133,33 +133,45 @@ broker_read_sink(struct broker *b, const char *config_dir, const struct yaml_nod
 	sink->kind = file != NULL ? SINK_FILE : SINK_WEBHOOK;
 	sink->target = file != NULL ? file : webhook;
 	if (file != NULL && file[0] != '/' && config_dir != NULL && config_dir[0] != '\0')
-		sink->target = arena_printf(b->arena, "%s/%s", config_dir, file);
+		sink->target = arena_printf(a, "%s/%s", config_dir, file);
 	return BERTH_OK;
+}
+
+enum berth_code
+broker_sinks_read(const struct yaml_node *config, const char *config_dir, struct arena *a,
+    struct broker_sink **sinks_out, size_t *n_out, struct berth_err *err)
+{
+	const struct yaml_node *list = NULL;
+	enum berth_code rc = yaml_list(config, "sinks", &list, err);
+
+	*sinks_out = NULL;
+	*n_out = 0;
+	if (rc != BERTH_OK || list == NULL)
+		return rc;
+	*sinks_out = arena_array_of(a, list->n, struct broker_sink);
+	for (; *n_out < list->n && rc == BERTH_OK; ++*n_out)
+		rc = broker_read_sink(
+		    a, config_dir, list->items[*n_out], &(*sinks_out)[*n_out], err);
+	return rc;
 }
 
 static enum berth_code
 broker_open_sinks(struct broker *b, const struct broker_setup *s, struct berth_err *err)
 {
-	const struct yaml_node *list = NULL;
 	const char **names;
-	enum berth_code rc;
+	enum berth_code rc =
+	    broker_sinks_read(s->config, s->config_dir, b->arena, &b->sinks, &b->n_sinks, err);
 
-	rc = yaml_list(s->config, "sinks", &list, err);
-	if (rc != BERTH_OK || list == NULL)
+	if (rc != BERTH_OK || b->sinks == NULL)
 		return rc;
-	b->sinks = arena_array_of(b->arena, list->n, struct broker_sink);
-	names = arena_array_of(b->arena, list->n, const char *);
-	for (size_t i = 0; i < list->n; i++) {
-		rc = broker_read_sink(b, s->config_dir, list->items[i], &b->sinks[i], err);
-		if (rc != BERTH_OK)
-			return rc;
+	names = arena_array_of(b->arena, b->n_sinks, const char *);
+	for (size_t i = 0; i < b->n_sinks; i++) {
 		names[i] = b->sinks[i].name;
 		if (b->sinks[i].kind == SINK_WEBHOOK &&
 		    (rc = broker_open_net(b, s, err)) != BERTH_OK)
 			return rc;
 	}
-	b->n_sinks = list->n;
-	return store_sinks_set(s->store, names, list->n, err);
+	return store_sinks_set(s->store, names, b->n_sinks, err);
 }
 
 static enum berth_code

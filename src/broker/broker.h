@@ -178,6 +178,10 @@ BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err 
 BERTH_MUST_CHECK enum berth_code broker_idle(
     struct broker *b, bool *idle_out, struct berth_err *err);
 
+/* `sinks:` of berth.yaml; *sinks_out NULL: it has no such list. BERTH_EINVAL with file:line:col. */
+BERTH_MUST_CHECK enum berth_code broker_sinks_read(const struct yaml_node *config,
+    const char *config_dir, struct arena *a, struct broker_sink **sinks_out, size_t *n_out,
+    struct berth_err *err);
 /*
  * Quotas under `limits:` of berth.yaml; config NULL: none. An accelerator of the table counts every
  * product that it is or holds. BERTH_EINVAL with file:line:col.

@@ -33,6 +33,8 @@ placing_json_offer(struct jsonw *w, const char *key, const struct placing_try *t
 	jsonw_int(w, "accelerator_count", o->accelerator_count);
 	jsonw_str(w, "purchase", purchase_name(o->purchase));
 	jsonw_bool(w, "paid", t->paid);
+	if (t->paid)
+		jsonw_str(w, "charged_as", purchase_name(PURCHASE_RESERVED));
 	jsonw_money(w, "price_per_hour", o->price);
 	jsonw_time_or_null(w, "as_of", o->as_of);
 	jsonw_int(w, "machines", t->cost.machines);

@@ -279,7 +279,7 @@ commitments_print(struct cmd_ctx *ctx, const struct commitment *c, size_t n, str
 		{ "provider", NULL, TABLE_TEXT, 0, 0 },
 		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
 		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT },
-		{ "accelerator", NULL, TABLE_TEXT, 0, 0 },
+		{ "accelerator", NULL, TABLE_TEXT, 0, TABLE_SPARE },
 		{ "count", NULL, TABLE_INT, 0, 0 },
 		{ "gpus", "GPUS", TABLE_INT, 0, 0 },
 		{ "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE },

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/config.h"
+#include "providers/prov.h"
 #include "store/prune.h"
 #include "util/arena.h"
 #include "util/fileio.h"
@@ -74,7 +75,7 @@ config_account(const struct yaml_node *node, const struct config *c, struct conf
 	if (config_account_find(c, out->name) != NULL)
 		return yaml_err(
 		    yaml_get(node, "name"), err, "a second account named '%s'", out->name);
-	return BERTH_OK;
+	return prov_section_check(node, err);
 }
 
 static enum berth_code

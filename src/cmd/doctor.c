@@ -80,25 +80,6 @@ doctor_add_err(struct doctor *d, enum doctor_state state, const char *name, cons
 }
 
 static void
-doctor_config(struct doctor *d)
-{
-	struct berth_err err = { 0 };
-
-	if (cmd_config(d->ctx, &d->config, &err) != BERTH_OK) {
-		d->config = NULL;
-		doctor_add_err(d, DOCTOR_FAIL, "config",
-		    "correct the file, or name another by --config FILE", &err);
-		return;
-	}
-	if (d->config->path[0] == '\0')
-		DOCTOR_SAY(
-		    d, DOCTOR_WARN, "config", "berth init", "no berth.yaml: there are no accounts");
-	else
-		DOCTOR_SAY(d, DOCTOR_OK, "config", "", "%s, accounts: %zu", d->config->path,
-		    d->config->n_accounts);
-}
-
-static void
 doctor_fault(void *arg, const char *what)
 {
 	struct doctor *d = arg;

@@ -32,6 +32,8 @@ void doctor_add_err(struct doctor *d, enum doctor_state state, const char *name,
 #define DOCTOR_SAY(d, state, name, next, ...)                                                      \
 	doctor_add((d), (state), (name), (next), arena_printf((d)->ctx->arena, __VA_ARGS__))
 
+/* berth.yaml and each of its parts, as the verbs read them; fills in config. */
+void doctor_config(struct doctor *d);
 /* Every account: keys and credentials, and unless --offline what its cloud answers; nothing is
  * spent. */
 void doctor_accounts(struct doctor *d);

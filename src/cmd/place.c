@@ -115,11 +115,15 @@ place_table(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 
+	bool paid = false;
+	enum berth_code rc;
+
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		const struct placing_job *j = &p->jobs[i];
 		const struct placing_try *c = j->n_tries > 0 ? &j->tries[0] : NULL;
 		struct usd_micro cost = USD_UNKNOWN;
 
+		paid |= c != NULL && c->paid;
 		if (c == NULL || usd_from_double(c->cost.total_usd, &cost, NULL) != BERTH_OK)
 			cost = USD_UNKNOWN;
 		table_row(t);
@@ -133,13 +137,21 @@ place_table(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
 			table_int(t, (int64_t)c->offer->accelerator_count * c->cost.machines);
 		else
 			table_unknown(t);
-		table_text(t, c == NULL ? "" : purchase_name(c->offer->purchase));
+		table_text(t, c == NULL ? ""
+			      : c->paid && ctx->format != CMD_CSV
+				  ? "reserved*"
+				  : purchase_name(c->offer->purchase));
 		table_money(t, c == NULL ? USD_UNKNOWN : c->offer->price);
 		table_money(t, cost);
 		table_time(t, c == NULL ? 0 : c->cost.finish);
 		table_int(t, (int64_t)j->seen);
 	}
-	return cmd_table_print(ctx, t, err);
+	rc = cmd_table_print(ctx, t, err);
+	if (rc == BERTH_OK && paid)
+		cmd_say_hung(ctx, 2,
+		    "* on a machine of an owned commitment: it costs its price of use, if it has "
+		    "one");
+	return rc;
 }
 
 /* Why jobs are not placed. What more than PLACE_ALIKE of them have in common is said once, or a
@@ -177,7 +189,8 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 	char by[TIME_FMT_SIZE];
 	double gap = p->bound_usd > 0 ? 100 * (p->total_usd / p->bound_usd - 1) : 0;
 
-	cmd_say(ctx, "\n%zu job%s, %zu offer%s: %.2f USD, %s\n", p->n_jobs,
+	cmd_say(ctx, "\n");
+	cmd_say_hung(ctx, 4, "%zu job%s, %zu offer%s: %.2f USD, %s", p->n_jobs,
 	    p->n_jobs == 1 ? "" : "s", p->n_offers, p->n_offers == 1 ? "" : "s", p->total_usd,
 	    p->by > 0 ? arena_printf(
 			    ctx->arena, "all done by %s, as early as can be", time_fmt(by, p->by))

@@ -131,7 +131,7 @@ series_table(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct 
 		{ "to", NULL, TABLE_TIME, 0, 0 },
 		{ "step_s", "STEP", TABLE_DURATION, 0, TABLE_SPARE },
 		{ "samples", NULL, TABLE_INT, 0, TABLE_SPARE },
-		{ "missing", NULL, TABLE_INT, 0, 0 },
+		{ "missing", NULL, TABLE_INT, 0, TABLE_SPARE },
 		{ "mean", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "peak", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "last", NULL, TABLE_DOUBLE, 1, 0 },

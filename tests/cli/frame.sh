@@ -117,7 +117,7 @@ try_config 'schema: berth.config/9\n' 'berth.config/1' "a config of another kind
 try_config 'accounts:\n  - {name: a, provider: static}\n  - {name: a, provider: static}\n' "berth.yaml:3:.*second account" "an account twice"
 try_config 'accounts:\n  - {name: "A b", provider: static}\n' 'berth.yaml:2:.*account name' "a bad account name"
 try_config 'accounts:\n  - {name: a}\n' "berth.yaml:2.*provider" "an account without provider"
-try_config 'accounts:\n  - {name: a, provider: nosuch}\n' '^fail,account a,.*nosuch' "an unknown provider"
+try_config 'accounts:\n  - {name: a, provider: nosuch}\n' "^fail,config,.*berth.yaml:2:25: no provider 'nosuch'" "an unknown provider"
 try_config 'a: [\n' 'berth.yaml:' "no YAML at all"
 try_config 'defaults: {purchase: [spot, weekly]}\n' "weekly" "an unknown purchase"
 try_config 'store: data/b.db\n' "no store at $HOME/.config/berth/data/b.db" "a relative store starts at the config"

@@ -17,6 +17,7 @@ dist_check_SCRIPTS += tests/cli/cases.sh
 dist_check_SCRIPTS += tests/cli/completion.sh
 dist_check_SCRIPTS += tests/cli/events.sh tests/cli/explain-change.sh tests/cli/explain-wait.sh tests/cli/explain-tick.sh tests/cli/place-replay.sh
 dist_check_SCRIPTS += tests/cli/dry-run-files.sh
+dist_check_SCRIPTS += tests/cli/doctor-config.sh
 dist_check_SCRIPTS += tests/cli/egress.sh
 dist_check_SCRIPTS += tests/cli/events.sh tests/cli/explain-wait.sh tests/cli/explain-tick.sh
 dist_check_SCRIPTS += tests/cli/block.sh

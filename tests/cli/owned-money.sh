@@ -35,11 +35,18 @@ run place -o json
 expect_exit 3
 expect_json '$.jobs[0].name' own
 expect_json '$.jobs[0].offer.paid' true
+expect_json '$.jobs[0].offer.purchase' on_demand
+expect_json '$.jobs[0].offer.charged_as' reserved
 expect_json '$.jobs[0].expected_cost' 0.000000
 expect_json '$.jobs[1].offer' null "there is one machine"
 expect_json '$.jobs[1].refused.no_capacity' 1
 expect_json '$.jobs[2].offer' null "the commitment ends before this job"
 expect_json '$.jobs[2].refused.purchase' 2
+run place
+expect_out_has '^j-.* own .* reserved\*  '
+expect_out_has '^\* on a machine of an owned commitment'
+run place -o csv --columns name,purchase
+expect_out_has '^own,on_demand$'
 run tick --until +2h3m
 NOW=2026-11-30T02:03:00Z
 is own 'done'
