@@ -515,12 +515,14 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 	VEC(struct placing_bind) v = { 0 };
 
 	for (size_t r = 0; r < w->facts.n_quotas + w->facts.n_budgets; r++) {
-		struct placing_bind b = {
-			.shadow = w->worth[r], .dual = plan->shadow[r], .left = (double)left[r]
-		};
+		struct placing_bind b = { .shadow = w->raise[r].shadow,
+			.more = w->raise[r].more,
+			.saves = w->raise[r].saves,
+			.dual = plan->shadow[r],
+			.left = (double)left[r] };
 
 		if (r < w->facts.n_quotas && w->facts.quotas[r].limit->told != NULL &&
-		    !w->facts.quotas[r].refused && b.shadow == 0 && b.dual == 0)
+		    !w->facts.quotas[r].refused && b.more == 0 && b.dual == 0)
 			continue; /* clouds tell hundreds */
 		b.name = placing_resource(w, r, &b.unit);
 		if (r < w->facts.n_quotas)
@@ -528,7 +530,6 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 		for (size_t u = 0; r < w->facts.n_quotas && u < n_uses; u++)
 			b.offers += w->facts.uses[u].quota == r;
 		if (r >= w->facts.n_quotas) {
-			b.shadow *= 1e6;
 			b.dual *= 1e6;
 			b.left /= 1e6;
 		}
@@ -673,7 +674,7 @@ placing_run_with(struct store *store, const struct accel_table *accels,
 	if (rc != BERTH_OK)
 		return err_ctx(err, "placement");
 	left = placing_left(&w, &plan);
-	placing_worth(&w, &plan, left);
+	placing_raises(&w, &plan, left);
 	for (size_t i = 0; i < w.n_own; i++)
 		placing_tell(&w, i, &plan, left);
 	placing_sums(&w, &plan, out);

@@ -167,8 +167,10 @@ struct placing_job {
 struct placing_bind {
 	const char *name, *unit;
 	double left;
-	double shadow; /* USD that one unit more would save; NaN: it would place jobs, and save no
-			  money; 0: it does not bind */
+	double shadow; /* USD that one unit more would save; NaN: more of it would place jobs, and
+			  save no money */
+	double more;   /* the least that would save anything, or place jobs; 0: nothing would */
+	double saves;  /* USD, so much more; NaN: it would place jobs */
 	double dual;   /* the price of a unit in the search, in which a job left out has one too */
 	size_t offers; /* that a quota counts; of a budget 0 */
 };

@@ -55,33 +55,61 @@ placing_change_price(struct placing_change_list *l, size_t k, size_t r)
 	    c->offer, to + 1e-6, price);
 }
 
-/* What is missing of the one limit that keeps it from its cheapest candidate; where two do, neither
- * alone helps. */
+/* The limits that keep the job of k from candidate c, which gives back what it holds: how many, and
+ * what is missing of the last of them. */
+static size_t
+placing_lacks(const struct placing_work_space *w, const int64_t *left, size_t k, size_t c,
+    size_t *limit_out, int64_t *more_out)
+{
+	const struct place_problem *p = &w->p;
+	size_t j = p->offer[c], n = 0;
+
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++) {
+		int64_t lacks = p->need[c] * p->weight[u] - placing_own(w, k, p->resource[u]) -
+				left[p->resource[u]];
+
+		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT && lacks > 0) {
+			*limit_out = p->resource[u];
+			*more_out = lacks;
+			n++;
+		}
+	}
+	for (size_t u = p->more == NULL ? 0 : p->more->start[c];
+	     p->more != NULL && u < p->more->start[c + 1]; u++) {
+		int64_t lacks = p->more->units[u] - placing_own(w, k, p->more->resource[u]) -
+				left[p->more->resource[u]];
+
+		if (lacks > 0) {
+			*limit_out = p->more->resource[u];
+			*more_out = lacks;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* The cheapest candidate that one limit alone keeps the job from, and what is missing of that:
+ * where two do, neither alone helps. */
 static void
-placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t k, size_t best)
+placing_change_limit(
+    struct placing_change_list *l, size_t i, const int64_t *left, size_t k, double cost)
 {
 	const struct placing_work_space *w = l->w;
-	const struct place_problem *p = &w->p;
-	size_t j = p->offer[best], short_of = PLACE_NONE, n = 0;
-	int64_t more = 0;
+	size_t best = PLACE_NONE, short_of = PLACE_NONE, r = PLACE_NONE;
+	int64_t more = 0, lacks = 0;
 	const char *unit, *name;
 	struct placing_change *c;
 	double amount, said;
 
-	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-		if (left[p->resource[u]] < p->need[best] * p->weight[u]) {
-			short_of = p->resource[u];
-			more = p->need[best] * p->weight[u] - left[short_of];
-			n++;
+	for (size_t x = w->p.cand_start[i]; x < w->p.cand_start[i + 1]; x++)
+		if (x != k && w->cost.v[x] < cost - PLACING_CENT &&
+		    (best == PLACE_NONE || w->cost.v[x] < w->cost.v[best]) &&
+		    placing_lacks(w, left, k, x, &r, &lacks) == 1) {
+			best = x;
+			short_of = r;
+			more = lacks;
 		}
-	for (size_t u = p->more == NULL ? 0 : p->more->start[best];
-	     p->more != NULL && u < p->more->start[best + 1]; u++)
-		if (left[p->more->resource[u]] < p->more->units[u]) {
-			short_of = p->more->resource[u];
-			more = p->more->units[u] - left[short_of];
-			n++;
-		}
-	if (n != 1)
+	if (best == PLACE_NONE)
 		return;
 	name = placing_resource(w, short_of, &unit);
 	amount = short_of >= w->facts.n_quotas && short_of < w->facts.n_quotas + w->facts.n_budgets
@@ -449,22 +477,18 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 		REFUSE_UNAVAILABLE, REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_SPOT_VAIN,
 		REFUSE_WAIT_SPOT };
 	struct placing_change_list l = { .w = w };
-	size_t k = plan->chosen[i], from = w->p.cand_start[i], best = PLACE_NONE;
+	size_t k = plan->chosen[i];
 	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];
 
 	if (k != PLACE_NONE && runner_up != PLACE_NONE)
 		placing_change_price(&l, k, runner_up);
-	for (size_t c = from; c < w->p.cand_start[i + 1]; c++)
-		if (best == PLACE_NONE || w->cost.v[c] < w->cost.v[best])
-			best = c;
-	if (best != PLACE_NONE && best != k && w->cost.v[best] < cost - PLACING_CENT)
-		placing_change_limit(&l, left, k, best);
+	placing_change_limit(&l, i, left, k, cost);
 	placing_change_deadline(&l, i, k, left, cost);
 	for (size_t x = 0; x < sizeof(rules) / sizeof(rules[0]); x++)
 		placing_change_rule(&l, i, k, rules[x], left, cost);
 	placing_change_quota(&l, i, k, left, cost);
 	placing_lifts(&l, i, k, left, cost - PLACING_CENT);
-	if (k == PLACE_NONE && best == PLACE_NONE && l.v.n == 0)
+	if (w->p.cand_start[i] == w->p.cand_start[i + 1] && l.v.n == 0)
 		placing_change_none(&l, i);
 	w->jobs[i].changes = l.v.v;
 	w->jobs[i].n_changes = l.v.n;

@@ -314,18 +314,6 @@ placing_outlook(const struct spot_outlook *o, struct arena *a)
 	    100 * o->back_1h, turn);
 }
 
-/* How much more of what binds would save how much. */
-static void
-placing_more(const struct placing_job *pj, double cost, struct explain_job *e)
-{
-	for (size_t c = 0; c < pj->n_changes; c++)
-		if (str_eq(pj->changes[c].subject, pj->binds)) {
-			e->more = pj->changes[c].to;
-			e->more_saves_usd = cost - pj->changes[c].usd;
-			return;
-		}
-}
-
 static void
 placing_nearer(struct placing_work_space *w, struct placing_job *pj, enum refuse_code rule,
     const struct placing_near *x)
@@ -373,6 +361,8 @@ placing_explain_binds(struct placing_work_space *w, size_t i, const struct place
 
 	if (k == PLACE_NONE && w->p.cand_start[i] < w->p.cand_start[i + 1])
 		b = placing_kept_out(w, i, left, b, &limits, &n);
+	if (k != PLACE_NONE && b == PLACE_NONE)
+		b = placing_refused_by(w, i, k);
 	pj->kept_out_by = arena_array(w->a, n, sizeof(*pj->kept_out_by));
 	for (size_t x = 0; x < n; x++) {
 		const char *name = placing_resource(w, limits[x], &unit);
@@ -385,8 +375,9 @@ placing_explain_binds(struct placing_work_space *w, size_t i, const struct place
 		return;
 	pj->binds = e->binds = placing_resource(w, b, &e->unit);
 	pj->binds_budget = b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets;
-	pj->shadow = e->shadow = w->worth[b] * (pj->binds_budget ? 1e6 : 1);
-	placing_more(pj, k == PLACE_NONE ? NAN : w->cost.v[k], e);
+	pj->shadow = e->shadow = w->raise[b].shadow;
+	e->more = w->raise[b].more;
+	e->more_saves_usd = w->raise[b].saves;
 	if (pj->n_kept_out_by > 1)
 		e->binds = str_join(w->a, pj->kept_out_by, pj->n_kept_out_by, " and ");
 }

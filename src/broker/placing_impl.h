@@ -33,6 +33,14 @@ struct placing_hold {
 	size_t n_frees;
 };
 
+/* What more of a limit brings, in the unit that it is told in. */
+struct placing_raise {
+	double shadow; /* USD that one unit more saves; NaN: more of it places jobs, before it saves
+			  anything */
+	double more;   /* the least that brings anything; 0: nothing would */
+	double saves;  /* USD, so much more; NaN: it places jobs */
+};
+
 struct placing_work_space {
 	const struct placing_options *o;
 	const struct accel_table *accels;
@@ -82,10 +90,10 @@ struct placing_work_space {
 	struct job *running; /* [n_running] jobs that hold machines */
 	size_t n_running;
 	struct placing_hold hold;
-	double *worth;        /* [n_resources] USD that one more unit saves; NaN: it places jobs */
-	size_t *short_of;     /* [n_resources] scratch of placing_kept_out() */
-	struct shares shares; /* with o->shares */
-	struct share_rank *ranks; /* [n_jobs] with o->shares */
+	struct placing_raise *raise; /* [n_resources] what more of each limit brings */
+	size_t *short_of;            /* [n_resources] scratch of placing_kept_out() */
+	struct shares shares;        /* with o->shares */
+	struct share_rank *ranks;    /* [n_jobs] with o->shares */
 };
 
 /* A refused offer, and what the job would have there. */
@@ -194,8 +202,12 @@ const char *placing_quota_text(const struct placing_short_of *q, struct arena *a
 /* Data in a region that no offer has and no table knows are moved at the price between regions:
  * that is to be seen; NULL: it is none. */
 const char *placing_astray(const struct placing_work_space *w, const struct job_spec *s);
-/* What one more unit of each limit saves by the plan: into w->worth. left as in placing_tell(). */
-void placing_worth(
+/*
+ * What more of each limit brings, by placing the same jobs again with it: into w->raise. Exact up
+ * to 24 jobs; of more a part is placed again, which others stay beside: no less is saved. Jobs that
+ * wait for others, or that others wait for, stay where they are. left as in placing_tell().
+ */
+void placing_raises(
     struct placing_work_space *w, const struct place_plan *plan, const int64_t *left);
 /*
  * The limits of which each by itself, with what the plan leaves, refuses all candidates of job i,
@@ -204,6 +216,9 @@ void placing_worth(
  */
 size_t placing_kept_out(struct placing_work_space *w, size_t i, const int64_t *left, size_t binds,
     const size_t **limits_out, size_t *n_out);
+/* The quota that by itself refuses what would cost job i, which goes to candidate k, least, where
+ * more of that brings something; PLACE_NONE: none does. */
+size_t placing_refused_by(const struct placing_work_space *w, size_t i, size_t k);
 /* Job i goes to candidate k: what would be cheaper if no data had to be moved: into its egress. */
 void placing_egress_told(struct placing_work_space *w, size_t i, size_t k);
 /* Tries, reason and the rest of what is told of job i. left [n_resources] after the plan. */

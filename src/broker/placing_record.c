@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "plan/explain.h"
 #include "broker/quotas.h"
 #include "broker/shares.h"
 #include "model/record.h"
@@ -355,6 +356,8 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 		jsonw_str(w, "unit", p->limits[r].unit);
 		jsonw_fixed(w, "left", p->limits[r].left, 6);
 		jsonw_fixed(w, "shadow_price", p->limits[r].shadow, 9);
+		jsonw_fixed(w, "more", p->limits[r].more > 0 ? p->limits[r].more : NAN, 2);
+		jsonw_fixed(w, "more_saves", p->limits[r].more > 0 ? p->limits[r].saves : NAN, 6);
 		jsonw_fixed(w, "search_price", p->limits[r].dual, 9);
 		if (r < p->n_quotas)
 			jsonw_int(w, "offers", (int64_t)p->limits[r].offers);
@@ -372,44 +375,12 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 	jsonw_end_object(w);
 }
 
-/* The least of a limit that sends a job to something cheaper, or somewhere at all: less than that
- * saves nothing. NULL: none is known. */
+/* "; big vCPUs binds, 4 vcpu are left (12 vcpu more would save 3.72 USD)" */
 static const char *
-placing_more_saves(const struct placing *p, const struct placing_bind *limit, struct arena *a)
+placing_binds(const struct placing_bind *b, struct arena *a)
 {
-	const struct placing_change *least = NULL;
-	const char *unit = isnan(limit->shadow) ? arena_printf(a, " %s", limit->unit) : "";
-	double now = NAN, more;
+	const char *worth = explain_more(b->shadow, b->more, b->saves, b->unit, a);
 
-	for (size_t i = 0; i < p->n_jobs; i++)
-		for (size_t k = 0; k < p->jobs[i].n_changes; k++) {
-			const struct placing_change *c = &p->jobs[i].changes[k];
-
-			if (!str_eq(c->what, "limit") || !str_eq(c->subject, limit->name) ||
-			    (least != NULL && c->to >= least->to))
-				continue;
-			least = c;
-			now = p->jobs[i].n_tries > 0 ? p->jobs[i].tries[0].cost.total_usd : NAN;
-		}
-	if (least == NULL)
-		return NULL;
-	more = ceil(least->to * 100 - 1e-4) / 100;
-	return isnan(now) ? arena_printf(a, "%.15g%s more would place one more job", more, unit)
-			  : arena_printf(a, "%.15g%s more would save %.2f USD", more, unit,
-				now - least->usd);
-}
-
-/* "; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12 more would save 3.72 USD)" */
-static const char *
-placing_binds(const struct placing *p, const struct placing_bind *b, struct arena *a)
-{
-	const char *more = placing_more_saves(p, b, a), *worth = "";
-
-	if (!isnan(b->shadow))
-		worth = arena_printf(a, " (%.4g USD a %s%s%s)", b->shadow, b->unit,
-		    more == NULL ? "" : ": ", more == NULL ? "" : more);
-	else if (more != NULL)
-		worth = arena_printf(a, " (%s)", more);
 	return arena_printf(a, "; %s binds, %.6g %s are left%s", b->name, b->left, b->unit, worth);
 }
 
@@ -428,8 +399,8 @@ placing_sentence(const struct placing *p, struct arena *a)
 		: "no bound is known");
 
 	for (size_t r = 0; r < p->n_limits; r++)
-		if (p->limits[r].dual > 0)
-			text = arena_printf(a, "%s%s", text, placing_binds(p, &p->limits[r], a));
+		if (p->limits[r].dual > 0 || p->limits[r].more > 0)
+			text = arena_printf(a, "%s%s", text, placing_binds(&p->limits[r], a));
 	return text;
 }
 

@@ -1,4 +1,4 @@
-/* What more of a limit would bring, which limits keep a job out, and what the moving of data
+/* Which limits keep a job out, and what the moving of data
  * decided. */
 #include "config.h"
 
@@ -9,7 +9,6 @@
 #include "util/arena.h"
 
 #define PLACING_CENT 0.005 /* USD; what saves less is not worth a word */
-#define PLACING_ROUND 1e-6 /* relative, of prices in the search */
 
 /* What candidate k takes of one limit after the other; at counts them from 0. False: that was all.
  */
@@ -34,45 +33,6 @@ static bool
 placing_is_short(int64_t left, int64_t units)
 {
 	return left != PLACE_NO_LIMIT && left < units;
-}
-
-/* The most that a unit can be worth in money: what job i saves by the candidates that draw on it
- * beside its dearest one. */
-static void
-placing_worth_job(const struct placing_work_space *w, size_t i, bool placed, const int64_t *left,
-    double *most, bool *places)
-{
-	const struct place_problem *p = &w->p;
-	double dearest = 0;
-	int64_t units;
-	size_t r;
-
-	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++)
-		dearest = fmax(dearest, p->cost[k]);
-	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++)
-		for (size_t at = 0; placing_draw(p, k, at, &r, &units); at++) {
-			places[r] = places[r] || (!placed && placing_is_short(left[r], units));
-			if (units > 0)
-				most[r] = fmax(most[r], (dearest - p->cost[k]) / (double)units);
-		}
-}
-
-void
-placing_worth(struct placing_work_space *w, const struct place_plan *plan, const int64_t *left)
-{
-	size_t n = w->p.n_resources;
-	double *most = arena_array(w->a, n, sizeof(*most));
-	bool *places = arena_array(w->a, n, sizeof(*places));
-
-	w->worth = arena_array(w->a, n, sizeof(*w->worth));
-	w->short_of = arena_array(w->a, n, sizeof(*w->short_of));
-	for (size_t i = 0; i < w->n_jobs; i++)
-		placing_worth_job(w, i, plan->chosen[i] != PLACE_NONE, left, most, places);
-	for (size_t r = 0; r < n; r++)
-		w->worth[r] = plan->shadow[r] > 0 &&
-				      (places[r] || plan->shadow[r] > most[r] * (1 + PLACING_ROUND))
-				  ? NAN
-				  : plan->shadow[r];
 }
 
 /* The limits that are short for one candidate. */
@@ -116,6 +76,30 @@ placing_kept_out(struct placing_work_space *w, size_t i, const int64_t *left, si
 		if (limits.v[x] == binds)
 			return binds;
 	return limits.n > 0 ? limits.v[0] : binds;
+}
+
+size_t
+placing_refused_by(const struct placing_work_space *w, size_t i, size_t k)
+{
+	const struct placing_facts *f = &w->facts;
+	const struct placing_hint *h = &w->hints[i];
+	double least = w->cost.v[k] - PLACING_CENT;
+	size_t best = PLACE_NONE;
+
+	for (size_t x = 0; x < h->over.n; x++) {
+		const struct placing_need *n = &h->over.v[x];
+
+		for (size_t u = f->use_start[n->offer]; u < f->use_start[n->offer + 1]; u++) {
+			size_t q = f->uses[u].quota;
+
+			if (n->usd < least && w->raise[q].more > 0 &&
+			    f->uses[u].weight * n->machines > f->quotas[q].left) {
+				best = q;
+				least = n->usd;
+			}
+		}
+	}
+	return best;
 }
 
 void

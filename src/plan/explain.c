@@ -273,20 +273,18 @@ explain_not_placed(const struct explain_job *j, struct arena *a)
 	    j->seen == 1 ? "" : "s", explain_refusals(j->refused, a));
 }
 
-/* What more of the limit is worth: " (0.31 USD a vcpu: 12 more would save 3.72 USD)". */
-static const char *
-explain_binds(const struct explain_job *j, struct arena *a)
+const char *
+explain_more(double shadow, double more, double saves, const char *unit, struct arena *a)
 {
-	const char *more = "";
+	double said = ceil(more * 100 - 1e-4) / 100;
 
-	if (j->more > 0 && j->more_saves_usd >= 0.005)
-		more = arena_printf(a, "%.15g%s%s more would save %.2f USD",
-		    ceil(j->more * 100 - 1e-4) / 100, isnan(j->shadow) ? " " : "",
-		    isnan(j->shadow) ? j->unit : "", j->more_saves_usd);
-	if (!isnan(j->shadow))
-		return arena_printf(a, " (%.2f USD a %s%s%s)", j->shadow, j->unit,
-		    more[0] == '\0' ? "" : ": ", more);
-	return more[0] == '\0' ? "" : arena_printf(a, " (%s)", more);
+	if (!(more > 0))
+		return "";
+	if (isnan(saves))
+		return arena_printf(a, " (%.15g %s more would place one more job)", said, unit);
+	if (shadow >= 0.005)
+		return arena_printf(a, " (%.2f USD a %s)", shadow, unit);
+	return arena_printf(a, " (%.15g %s more would save %.2f USD)", said, unit, saves);
 }
 
 const char *
@@ -316,7 +314,8 @@ explain_place(const struct explain_job *j, struct arena *a)
 		text = arena_printf(a, "%s; %s would cost %.2f USD less but for %.2f USD of egress",
 		    text, j->passed_over, j->passed_over_saves_usd, j->passed_over_egress_usd);
 	if (j->binds != NULL)
-		text = arena_printf(a, "%s; binds: %s%s", text, j->binds, explain_binds(j, a));
+		text = arena_printf(a, "%s; binds: %s%s", text, j->binds,
+		    explain_more(j->shadow, j->more, j->more_saves_usd, j->unit, a));
 	if (j->spot != NULL)
 		text = arena_printf(a, "%s; %s", text, j->spot);
 	else if (j->cost->latest_start > 0)

@@ -34,10 +34,10 @@ struct explain_job {
 	const char *passed_over;     /* that only the moving of the data makes dearer; NULL: none */
 	double passed_over_saves_usd, passed_over_egress_usd; /* without it, and for it */
 	const char *binds;                                    /* label of the limit; NULL: none */
-	double shadow;    /* USD per unit of it; NaN: more of it saves no money */
-	const char *unit; /* of the limit: "GPU", "vCPU" */
-	double more,
-	    more_saves_usd; /* so many units more of it would save so much; 0 or NaN: not known */
+	double shadow;                                        /* as in explain_more() */
+	const char *unit;                                     /* of the limit: "GPU", "vCPU" */
+	double more;                                          /* as in explain_more() */
+	double more_saves_usd;                                /* as in explain_more() */
 	size_t seen;
 	const size_t *refused; /* [REFUSE_COUNT] */
 	const char *detail;    /* for a job not placed: the last rule in numbers; NULL */
@@ -45,6 +45,12 @@ struct explain_job {
 };
 
 const char *explain_place(const struct explain_job *j, struct arena *a);
+
+/* " (12 vcpu more would save 3.72 USD)", " (1.20 USD a gpu)". shadow: USD that one unit more would
+ * save; more: the least that would bring anything, 0: nothing would, then ""; saves: USD, so much
+ * more, NaN: it would place a job. */
+const char *explain_more(
+    double shadow, double more, double saves, const char *unit, struct arena *a);
 
 /* The rule that took the last offer away; REFUSE_NOT: there were none. */
 enum refuse_code explain_rule(const size_t *refused);

@@ -220,8 +220,8 @@ part 100
 before=$total
 run --config berth.yaml --store part.db explain placement
 tr -s ' \n' ' ' <"$out" >said
-more=$(sed -n 's/.*vcpu: \([0-9]*\) more would save \([0-9.]*\) USD.*/\1/p' said)
-saves=$(sed -n 's/.*vcpu: \([0-9]*\) more would save \([0-9.]*\) USD.*/\2/p' said)
+more=$(sed -n 's/.*(\([0-9]*\) vcpu more would save \([0-9.]*\) USD).*/\1/p' said)
+saves=$(sed -n 's/.*(\([0-9]*\) vcpu more would save \([0-9.]*\) USD).*/\2/p' said)
 part $((100 + more - 1))
 expect_json_near '$.total_cost' "$before" 1e-6 "one less than told saves nothing"
 part $((100 + more))

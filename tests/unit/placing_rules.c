@@ -467,6 +467,119 @@ test_runner_up(struct world *w)
 	    other);
 }
 
+/* The same with so much more of the limit. */
+static struct placing
+placed_raised(struct world *w, const struct placing_bind *b, double more)
+{
+	struct placing_limit was[3];
+	struct placing out;
+	double cap = w->cap;
+
+	memcpy(was, w->limit, sizeof(was));
+	for (size_t q = 0; q < w->n_limits; q++)
+		w->limit[q].limit += strcmp(was[q].name, b->name) == 0 ? (int64_t)more : 0;
+	if (strncmp(b->name, "budget", 6) == 0)
+		world_cap(w, cap + more);
+	out = world_place(w, w->id, w->n_jobs, true);
+	if (strncmp(b->name, "budget", 6) == 0)
+		world_cap(w, cap);
+	memcpy(w->limit, was, sizeof(was));
+	return out;
+}
+
+/* Are the same jobs placed in both? */
+static bool
+same_placed(const struct placing *p, const struct placing *q)
+{
+	bool same = true;
+
+	for (size_t i = 0; i < p->n_jobs; i++)
+		same = same && (p->jobs[i].n_tries > 0) == (q->jobs[i].n_tries > 0);
+	return same;
+}
+
+/* What is told of a limit against a placement with more of it: the least that brings anything, and what; one step less, nothing. */
+static const char *
+broken_worth(struct world *w, const struct placing *p, const struct placing_bind *b)
+{
+	bool money = strncmp(b->name, "budget", 6) == 0;
+	double step = money ? 0.01 : 1, one = p->total_usd;
+	struct placing with = placed_raised(w, b, b->more > 0 ? b->more : 1), less;
+
+	if (b->more == 0 && with.placed > p->placed)
+		return "places";
+	if (b->more > 0 && with.optimal && isnan(b->saves) == same_placed(p, &with))
+		return "places";
+	if (b->more > 0 && !isnan(b->saves) && fabs(p->total_usd - with.total_usd - b->saves) > 0.01)
+		return "saves";
+	if (b->more == 0 && same_placed(p, &with) && p->total_usd - with.total_usd > 0.01)
+		return "nothing";
+	less = b->more == 0 || b->more == 1 ? with : placed_raised(w, b, 1);
+	if (less.optimal && same_placed(p, &less) && fabs(one - less.total_usd - b->shadow) > 0.01)
+		return "one unit";
+	if (!(b->more > 1 + step))
+		return NULL;
+	less = placed_raised(w, b, b->more - step);
+	if (isnan(b->saves))
+		return less.placed > p->placed ? "less" : NULL;
+	return same_placed(p, &less) && p->total_usd - less.total_usd > 0.01 ? "less" : NULL;
+}
+
+/* The worth of each limit is what raising it brings; of quotas that keep no job out, by enumeration too. */
+static void
+test_worth(struct world *w)
+{
+	int bad = 0, told = 0, money = 0, several = 0, places = 0, nothing = 0, listed_n = 0;
+
+	for (uint64_t seed = 1; seed <= 90; seed++) {
+		struct placing p, alone[MAX_JOBS];
+		double best = INFINITY, more = INFINITY;
+		int64_t left[3] = { 0 };
+
+		make_world(w, 12000 + 3 * seed, 2 + seed % 6, 9, 4);
+		p = world_place(w, w->id, w->n_jobs, true);
+		if (!p.optimal)
+			continue;
+		for (size_t x = 0; x < p.n_limits; x++) {
+			const struct placing_bind *b = &p.limits[x];
+			bool budget = strncmp(b->name, "budget", 6) == 0;
+			const char *why;
+
+			if (budget && isnan(w->cap))
+				continue;
+			why = broken_worth(w, &p, b);
+			told += b->more > 0;
+			money += b->more > 0 && budget;
+			several += b->more > 1 && !isnan(b->saves);
+			places += b->more > 0 && isnan(b->saves);
+			nothing += b->more == 0;
+			bad += why != NULL;
+			if (why != NULL)
+				tap_diag("queue %d: %s: '%s': %g more would save %g USD, one %g", (int)seed, b->name, why, b->more,
+				    b->saves, b->shadow);
+			if (budget || (b->more > 0 && isnan(b->saves)) || p.placed < p.n_jobs || w->n_jobs > 4)
+				continue;
+			for (size_t i = 0; i < w->n_jobs; i++)
+				alone[i] = world_place(w, &w->id[i], 1, false);
+			for (size_t q = 0; q < w->n_limits; q++)
+				left[q] = w->limit[q].limit;
+			best = more = INFINITY;
+			enumerate(w, alone, 0, left, isnan(w->cap) ? 1e9 : w->cap, 0, &best);
+			for (size_t q = 0; q < w->n_limits; q++)
+				left[q] += strcmp(w->limit[q].name, b->name) == 0 ? (int64_t)b->more : 0;
+			enumerate(w, alone, 0, left, isnan(w->cap) ? 1e9 : w->cap, 0, &more);
+			listed_n++;
+			if (fabs(best - more - b->saves) > 0.01) {
+				bad++;
+				tap_diag("queue %d: %s saves %g USD, by enumeration %g", (int)seed, b->name, b->saves, best - more);
+			}
+		}
+	}
+	tap_ok(bad == 0 && told > 10 && money > 2 && several > 1 && places > 5 && nothing > 20 && listed_n > 10,
+	    "%d limits are worth what is told (%d budgets, %d by several units, %d place jobs, %d bring nothing, %d enumerated)", told,
+	    money, several, places, nothing, listed_n);
+}
+
 /* The type of the offer that a job goes to; "" none. */
 static const char *
 where(const struct placing *p)
@@ -625,6 +738,7 @@ main(void)
 	test_limits(&w);
 	test_small(&w);
 	test_runner_up(&w);
+	test_worth(&w);
 	test_changes(&w);
 	store_rollback(w.s);
 	store_close(w.s);
