@@ -345,8 +345,6 @@ cost_over_budget(const struct job *j, double budget_usd, const struct cost_estim
 static enum refuse_code
 cost_check_now(const struct cost_facts *f, const struct cost_limits *lim)
 {
-	if (f->probe_failed)
-		return REFUSE_PROBE_FAILED;
 	int64_t begin = lim->from > lim->now ? lim->from : lim->now;
 
 	if (f->probe_failed && (begin == lim->now || f->blocked_until > begin))

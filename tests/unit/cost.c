@@ -313,6 +313,12 @@ test_refusals(void)
 	j.spec.max_cost = USD_UNKNOWN;
 	f.probe_failed = true;
 	refused("probe", estimate(&j, &o, &f, NULL).refuse, REFUSE_PROBE_FAILED);
+	struct cost_limits later = { .now = NOW, .from = NOW + 50, .budget_usd = NAN };
+	f.blocked_until = NOW + 100;
+	refused("probe, for one that starts before the hold ends", estimate(&j, &o, &f, &later).refuse, REFUSE_PROBE_FAILED);
+	later.from = NOW + 200;
+	refused("a hold that ends before the start", estimate(&j, &o, &f, &later).refuse, REFUSE_NOT);
+	f.blocked_until = 0;
 	f.probe_failed = false;
 	f.blocked_until = NOW + 1;
 	refused("on hold", estimate(&j, &o, &f, NULL).refuse, REFUSE_BLOCKED_UNTIL);
