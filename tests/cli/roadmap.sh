@@ -82,7 +82,9 @@ expect_json '$.series[0].events[0].happens' 0.600000
 grep -q "the roadmap's project" "$out"
 ok $? "the plan says what the roadmap adds"
 run plan H100 --horizon 8w --list-prices --no-events -o json
-awk -v a="$with" -v b="$(json '$.series[0].peak')" 'BEGIN { exit !(a > b + 40) }'
+# without a roadmap the paths, which fall on, are raised to what was used: that is told, and taken out again here
+raised=$(sed -n 's/.*they are raised by \([0-9.]*\) %.*/\1/p' "$out" | head -1)
+awk -v a="$with" -v b="$(json '$.series[0].peak')" -v r="${raised:-0}" 'BEGIN { exit !(a > b / (1 + r / 100) + 40) }'
 ok $? "its peak is that with the events"
 rm .config/berth/berth.yaml
 
