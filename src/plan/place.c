@@ -16,10 +16,11 @@
 #define PLACE_FIRST_GAP 0.03            /* a first plan of which so much is unproven ... */
 #define PLACE_FIRST_TIMES 4U            /* ... is made so often, ... */
 #define PLACE_FIRST_MORE 50U            /* ... after so many steps more */
-#define PLACE_ADMIT ((size_t)5)   /* times those steps: exchanges of one job for several, ... */
-#define PLACE_LET_IN ((size_t)20) /* ... and for those of the best plan, of a round, ... */
-#define PLACE_NOISE 1.0           /* ... their noise, ... */
-#define PLACE_FIRST_ADMIT 10      /* ... and how often for the first plan */
+#define PLACE_ADMIT ((size_t)5)     /* times those steps: exchanges of one job for several, ... */
+#define PLACE_ADMIT_OUT ((size_t)3) /* ... of each of the more plans where some stay out, ... */
+#define PLACE_LET_IN ((size_t)20)   /* ... and for those of the best plan, of a round, ... */
+#define PLACE_NOISE 1.0             /* ... their noise, ... */
+#define PLACE_FIRST_ADMIT 10        /* ... and how often for the first plan */
 
 /* Of the jobs that are placed. */
 static double
@@ -122,9 +123,12 @@ place_improve_steps(const struct place_problem *p)
 static void
 place_plan_by(struct place_work *w, struct place_best *b, enum place_order order, size_t steps)
 {
+	size_t times;
+
 	place_greedy(w, order);
 	place_improve(w, PLACE_PASSES, steps);
-	(void)place_admit(w->admit, 0, PLACE_ADMIT * place_improve_steps(w->p));
+	times = place_value(w) > place_cost(w) ? PLACE_ADMIT_OUT : PLACE_ADMIT;
+	(void)place_admit(w->admit, 0, times * place_improve_steps(w->p));
 	place_keep(w, b);
 }
 
