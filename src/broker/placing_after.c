@@ -67,6 +67,27 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 	return rc;
 }
 
+size_t *
+placing_order(const struct placing_work_space *w, size_t *n_out)
+{
+	size_t *order = arena_array(w->a, w->n_jobs, sizeof(*order));
+	bool *done = arena_array(w->a, w->n_jobs, sizeof(*done)), more = true;
+
+	*n_out = 0;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < w->n_jobs; i++) {
+			size_t before = w->after[i];
+
+			if (done[i] || (before != PLACE_NONE && !done[before]))
+				continue;
+			done[i] = more = true;
+			order[(*n_out)++] = i;
+		}
+	}
+	return order;
+}
+
 /* With the move it may cost more than the job or a budget allows. */
 static bool
 placing_after_pays(const struct placing_work_space *w, const struct job *j, size_t account,
@@ -261,22 +282,16 @@ static void
 placing_moves_pay(struct placing_work_space *w, struct place_plan *plan)
 {
 	int64_t *left = arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*left));
-	bool *done = arena_array(w->a, w->n_jobs, sizeof(*done)), more = true;
+	size_t n, *order = placing_order(w, &n);
 
 	for (size_t i = 0; i < w->n_jobs; i++)
 		if (plan->chosen[i] != PLACE_NONE)
 			placing_use(w, plan->chosen[i], -1, left);
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < w->n_jobs; i++) {
-			size_t before = w->after[i];
+	for (size_t x = 0; x < n; x++) {
+		size_t i = order[x], before = w->after[i];
 
-			if (done[i] || (before != PLACE_NONE && !done[before]))
-				continue;
-			done[i] = more = true;
-			if (before != PLACE_NONE && plan->chosen[before] != PLACE_NONE)
-				placing_move_pay(w, plan, i, left);
-		}
+		if (before != PLACE_NONE && plan->chosen[before] != PLACE_NONE)
+			placing_move_pay(w, plan, i, left);
 	}
 	placing_late_drop(w, plan);
 	plan->value = plan->cost = 0;

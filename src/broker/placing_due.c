@@ -7,27 +7,6 @@
 #include "util/str.h"
 #include "util/strmap.h"
 
-/* Jobs before those that wait for them. */
-static size_t *
-due_order(const struct placing_work_space *w)
-{
-	size_t *order = arena_array(w->a, w->n_jobs, sizeof(*order)), n = 0;
-	bool *done = arena_array(w->a, w->n_jobs, sizeof(*done)), more = true;
-
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < w->n_jobs; i++) {
-			size_t before = w->after[i];
-
-			if (done[i] || (before != PLACE_NONE && !done[before]))
-				continue;
-			done[i] = more = true;
-			order[n++] = i;
-		}
-	}
-	return n == w->n_jobs ? order : NULL;
-}
-
 /*
  * The least time from the start of job i to its end, s: on demand where it may, as a deadline is
  * kept by that; -1: it can go nowhere. What holds only now is no matter. e [n_offers] is scratch.
@@ -73,12 +52,14 @@ placing_due_load(struct placing_work_space *w)
 {
 	struct cost_estimate *e;
 	bool matters = false;
-	size_t *order;
+	size_t *order, n;
 
 	for (size_t i = 0; i < w->n_jobs; i++)
 		matters |= w->after[i] != PLACE_NONE && w->jobs[i].job.spec.deadline > 0;
-	order = matters ? due_order(w) : NULL;
-	if (order == NULL)
+	if (!matters)
+		return;
+	order = placing_order(w, &n);
+	if (n < w->n_jobs)
 		return;
 	w->due = arena_array(w->a, w->n_jobs, sizeof(*w->due));
 	w->due_of = arena_array(w->a, w->n_jobs, sizeof(*w->due_of));

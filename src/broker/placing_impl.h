@@ -158,6 +158,10 @@ void placing_estimate(struct placing_work_space *w, const struct cost_job *c, in
 /* A refused offer, for what is told of a job that has no place. */
 void placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
     size_t offer, const struct cost_estimate *e);
+/* The first quota that one candidate alone would pass, of the whole limit if it starts later; NULL:
+ * none. n_out: how many it would. */
+const struct placing_quota *placing_never(
+    const struct placing_work_space *w, size_t offer, int64_t need, bool later, size_t *n_out);
 /* Does a quota keep so many machines of the offer from everybody? later: who starts when others
  * have ended is held against all of it, not against what is left now. */
 bool placing_never_fits(
@@ -248,6 +252,8 @@ void placing_lifts(
 /* Who waits for whom, and where the output of those lies that are no longer queued. */
 BERTH_MUST_CHECK enum berth_code placing_after_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);
+/* Jobs [n_out] before those that wait for them; those that wait in a ring are left out. */
+size_t *placing_order(const struct placing_work_space *w, size_t *n_out);
 /* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
 void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
 /* On one of them. */

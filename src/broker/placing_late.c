@@ -100,25 +100,18 @@ void
 placing_late_early(struct placing_work_space *w)
 {
 	struct cost_estimate *e = arena_array(w->a, w->facts.n_offers, sizeof(*e));
-	bool *done = arena_array(w->a, w->n_jobs, sizeof(*done)), more = true;
 	int64_t *end = arena_array(w->a, w->n_jobs, sizeof(*end)); /* 0: nobody has asked */
+	size_t n, *order = placing_order(w, &n);
 
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < w->n_jobs; i++) {
-			size_t before = w->after[i];
+	for (size_t x = 0; x < n; x++) {
+		size_t i = order[x], before = w->after[i];
 
-			if (done[i] || (before != PLACE_NONE && !done[before]))
-				continue;
-			done[i] = more = true;
-			if (before == PLACE_NONE)
-				continue;
-			if (end[before] == 0)
-				end[before] =
-				    late_soonest(w, &w->costs[before], w->early[before], e);
-			w->early[i] = end[before];
-			w->before[i] = w->jobs[before].job.spec.name;
-		}
+		if (before == PLACE_NONE)
+			continue;
+		if (end[before] == 0)
+			end[before] = late_soonest(w, &w->costs[before], w->early[before], e);
+		w->early[i] = end[before];
+		w->before[i] = w->jobs[before].job.spec.name;
 	}
 }
 

@@ -1,5 +1,5 @@
 /* src/broker/placing_raise.h - what the files that price limits share.  Floor: broker; for
- * src/broker/placing_raise*.c alone. */
+ * src/broker/placing_raise*.c and placing_worth.c alone. */
 #ifndef BERTH_BROKER_PLACING_RAISE_H
 #define BERTH_BROKER_PLACING_RAISE_H
 

@@ -5,29 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "broker/placing_impl.h"
+#include "broker/placing_raise.h"
 #include "util/arena.h"
 
 #define PLACING_CENT 0.005 /* USD; what saves less is not worth a word */
-
-/* What candidate k takes of one limit after the other; at counts them from 0. False: that was all.
- */
-static bool
-placing_draw(const struct place_problem *p, size_t k, size_t at, size_t *r_out, int64_t *units_out)
-{
-	size_t j = p->offer[k], u = p->use_start[j] + at, own = p->use_start[j + 1];
-
-	if (u < own) {
-		*r_out = p->resource[u];
-		*units_out = p->need[k] * p->weight[u];
-		return true;
-	}
-	if (p->more == NULL || (u = p->more->start[k] + (u - own)) >= p->more->start[k + 1])
-		return false;
-	*r_out = p->more->resource[u];
-	*units_out = p->more->units[u];
-	return true;
-}
 
 static bool
 placing_is_short(int64_t left, int64_t units)
@@ -42,7 +23,7 @@ placing_short_of(const struct placing_work_space *w, size_t k, const int64_t *le
 	int64_t units;
 	size_t r;
 
-	for (size_t at = 0; placing_draw(&w->p, k, at, &r, &units); at++)
+	for (size_t at = 0; raise_draw(&w->p, k, at, &r, &units); at++)
 		count[r] += placing_is_short(left[r], units);
 }
 

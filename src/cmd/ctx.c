@@ -250,6 +250,24 @@ ctx_clean(struct buf *b, const char *s)
 	}
 }
 
+/* A line of an error, broken at the width of the terminal. */
+static void
+ctx_line(struct buf *b, const char *who, const char *verb, const char *colon, const char *text)
+{
+	int columns = term_is_tty(stderr) ? term_columns(stderr) : 0;
+	struct buf line;
+
+	buf_init(&line, CTX_LINE_MAX);
+	buf_printf(&line, "%s%s%s", who, verb, colon);
+	ctx_clean(&line, text);
+	if (columns > 0 && line.p != NULL)
+		term_wrap(line.p, line.len, 0, 4, columns, b);
+	else
+		buf_add_str(b, line.p != NULL ? line.p : "");
+	buf_add_char(b, '\n');
+	buf_free(&line);
+}
+
 static void
 ctx_print_error_json(const char *verb, const struct berth_err *err, const char *next)
 {
@@ -283,16 +301,10 @@ ctx_print_error(const char *verb, const struct berth_err *err, const char *next,
 		return;
 	}
 	buf_init(&b, CTX_LINE_MAX);
-	buf_printf(&b, "berth%s%s: ", verb[0] != '\0' ? " " : "", verb);
-	ctx_clean(&b, err->msg);
-	if (err->where[0] != '\0') {
-		buf_add_str(&b, "\n  at: ");
-		ctx_clean(&b, err->where);
-	}
-	if (next[0] != '\0') {
-		buf_add_str(&b, "\n  next: ");
-		ctx_clean(&b, next);
-	}
-	buf_add_char(&b, '\n');
+	ctx_line(&b, verb[0] != '\0' ? "berth " : "berth", verb, ": ", err->msg);
+	if (err->where[0] != '\0')
+		ctx_line(&b, "  at", "", ": ", err->where);
+	if (next[0] != '\0')
+		ctx_line(&b, "  next", "", ": ", next);
 	ctx_put(&b);
 }

@@ -91,6 +91,92 @@ plan_inputs_offers(struct cmd_ctx *ctx, const struct plan_row *row, struct offer
 	return plan_then_offers(ctx, &then, row->made, offers_out, n_out, err);
 }
 
+static void
+plan_inputs_ids(struct jsonw *w, const char *key, const int64_t *ids, size_t n)
+{
+	jsonw_begin_array(w, key);
+	for (size_t i = 0; i < n; i++)
+		jsonw_int(w, NULL, ids[i]);
+	jsonw_end_array(w);
+}
+
+/* Series and how far their history went, and what was owned. */
+static void
+plan_inputs_demand(
+    struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_then *then)
+{
+	jsonw_begin_array(w, "series");
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(w, NULL, ps[i].series.name);
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "picked");
+	for (size_t i = 0; i < then->demand.n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", then->demand.series[i]);
+		jsonw_int(w, "until", then->demand.at[i]);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	plan_inputs_ids(w, "owned", then->owned, then->n_owned);
+}
+
+/* What was asked for. */
+static void
+plan_inputs_asked(struct jsonw *w, const struct plan_options *o)
+{
+	jsonw_time(w, "now", o->now);
+	jsonw_int(w, "horizon_s", o->horizon_s);
+	jsonw_double(w, "service_level", o->service_level);
+	jsonw_double(w, "budget", o->budget_usd);
+	plan_money_json(w, o);
+	jsonw_int(w, "paths", o->paths);
+	jsonw_int(w, "seed", (int64_t)o->seed);
+	jsonw_int(w, "max_term_months", o->max_term_months);
+	jsonw_double(w, "spot_share", o->no_spot ? 0 : o->spot_share);
+	if (o->on_demand_gpus >= 0)
+		jsonw_int(w, "on_demand_limit", o->on_demand_gpus);
+	else
+		jsonw_null(w, "on_demand_limit");
+	jsonw_int(w, "starts_s", o->starts_s);
+	jsonw_str(w, "gpu", o->gpu);
+	jsonw_str(w, "events", o->roadmap);
+}
+
+/* The offers that were read, by the ages of their prices and what was left out. */
+static void
+plan_inputs_prices(
+    struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_then *then)
+{
+	jsonw_begin_array(w, "prices_as_of");
+	for (size_t i = 0; i < n; i++)
+		jsonw_int(w, NULL, ps[i].price_oldest);
+	jsonw_end_array(w);
+	plan_inputs_ids(w, "prices_too_old", then->stale.ids.v, then->stale.ids.n);
+	plan_inputs_ids(w, "sold_out", then->gone.ids.v, then->gone.ids.n);
+	plan_read_json(w, &then->read);
+}
+
+/* What may serve, and how much of it. */
+static void
+plan_inputs_rules(struct jsonw *w, const struct plan_options *o)
+{
+	plan_inputs_words(w, "block", o->block, o->n_block);
+	jsonw_begin_array(w, "also");
+	for (size_t i = 0; i < o->n_also; i++)
+		jsonw_str(w, NULL, o->also[i]->name);
+	jsonw_end_array(w);
+	jsonw_str(w, "precision", accel_precision_name(o->precision));
+	jsonw_begin_array(w, "shares");
+	for (size_t i = 0; i < o->n_shares; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "provider", o->shares[i].provider);
+		jsonw_double(w, "min", o->shares[i].min);
+		jsonw_double(w, "max", o->shares[i].max);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
 /* What would have to be given to make the same plan again. */
 enum berth_code
 plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
@@ -106,69 +192,13 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	buf_init(&b, JSONR_BYTES_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
 	jsonw_begin_object(&w, NULL);
-	jsonw_begin_array(&w, "series");
-	for (size_t i = 0; i < n; i++)
-		jsonw_str(&w, NULL, ps[i].series.name);
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "picked");
-	for (size_t i = 0; i < then->demand.n; i++) {
-		jsonw_begin_object(&w, NULL);
-		jsonw_str(&w, "name", then->demand.series[i]);
-		jsonw_int(&w, "until", then->demand.at[i]);
-		jsonw_end_object(&w);
-	}
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "owned");
-	for (size_t i = 0; i < then->n_owned; i++)
-		jsonw_int(&w, NULL, then->owned[i]);
-	jsonw_end_array(&w);
+	plan_inputs_demand(&w, ps, n, then);
 	jsonw_time(&w, "at", n > 0 ? ps[0].forecast.t0 : o->now);
-	jsonw_time(&w, "now", o->now);
-	jsonw_int(&w, "horizon_s", o->horizon_s);
-	jsonw_double(&w, "service_level", o->service_level);
-	jsonw_double(&w, "budget", o->budget_usd);
-	plan_money_json(&w, o);
-	jsonw_int(&w, "paths", o->paths);
-	jsonw_int(&w, "seed", (int64_t)o->seed);
-	jsonw_int(&w, "max_term_months", o->max_term_months);
-	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
-	if (o->on_demand_gpus >= 0)
-		jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
-	else
-		jsonw_null(&w, "on_demand_limit");
-	jsonw_int(&w, "starts_s", o->starts_s);
-	jsonw_str(&w, "gpu", o->gpu);
-	jsonw_str(&w, "events", o->roadmap);
+	plan_inputs_asked(&w, o);
 	raw = cmd_raw(ctx, &n_raw);
 	plan_inputs_words(&w, "command", raw, n_raw);
-	jsonw_begin_array(&w, "prices_as_of");
-	for (size_t i = 0; i < n; i++)
-		jsonw_int(&w, NULL, ps[i].price_oldest);
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "prices_too_old");
-	for (size_t i = 0; i < then->stale.ids.n; i++)
-		jsonw_int(&w, NULL, then->stale.ids.v[i]);
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "sold_out");
-	for (size_t i = 0; i < then->gone.ids.n; i++)
-		jsonw_int(&w, NULL, then->gone.ids.v[i]);
-	jsonw_end_array(&w);
-	plan_read_json(&w, &then->read);
-	plan_inputs_words(&w, "block", o->block, o->n_block);
-	jsonw_begin_array(&w, "also");
-	for (size_t i = 0; i < o->n_also; i++)
-		jsonw_str(&w, NULL, o->also[i]->name);
-	jsonw_end_array(&w);
-	jsonw_str(&w, "precision", accel_precision_name(o->precision));
-	jsonw_begin_array(&w, "shares");
-	for (size_t i = 0; i < o->n_shares; i++) {
-		jsonw_begin_object(&w, NULL);
-		jsonw_str(&w, "provider", o->shares[i].provider);
-		jsonw_double(&w, "min", o->shares[i].min);
-		jsonw_double(&w, "max", o->shares[i].max);
-		jsonw_end_object(&w);
-	}
-	jsonw_end_array(&w);
+	plan_inputs_prices(&w, ps, n, then);
+	plan_inputs_rules(&w, o);
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK)

@@ -232,4 +232,13 @@ else
 	skip 'libcurl is loaded late' 'it is linked'
 fi
 
+# On a terminal the error too stands within its width.
+if command -v script >/dev/null 2>&1; then
+	COLUMNS=60 script -qec "'$BERTH' plan --share aws=0.7.. --share gcp=0.8.." /dev/null </dev/null | tr -d '\r' >"$out"
+	awk 'length > 60 { long = 1 } /^berth plan: / { n = 1 } /^    [^ ]/ && n { n = 2 } END { exit long || n != 2 }' "$out"
+	ok $? "an error is broken at the width of the terminal"
+else
+	skip "an error on a terminal" "no script(1)"
+fi
+
 done_testing
