@@ -124,7 +124,7 @@ echo '3,1234,99999,-;NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off t
 fixture "an Xid in the kernel log" 4 "" '"name":"xid","gpu":0,"status":"failed","value":79' --kmsg "$log" --only dram_triad
 echo '3,1234,99999,-;NVRM: Xid (PCI:0000:10:00): 31, pid=1, a fault of some program' >"$log"
 fixture "a harmless Xid is a note" 0 "" '"name":"xid","gpu":0,"status":"note","value":31' --kmsg "$log" --only dram_triad
-fixture "an unreadable log is unknown" 0 "" '"name":"kernel_log","gpu":null,"status":"unknown"' --kmsg /nonexistent --only dram_triad
+fixture "an unreadable log is unknown" 0 "" '"name":"kernel_log","gpu":null,"status":"unknown"' --kmsg "$root/none" --only dram_triad
 
 echo "1..$n"
 [ $failed = 0 ]
