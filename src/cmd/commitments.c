@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/commitments.h"
 #include "model/accel.h"
 #include "store/money_rows.h"
 #include "util/arena.h"
@@ -29,6 +30,15 @@ static enum berth_code commitments_run_import(struct cmd_ctx *ctx, struct berth_
 static enum berth_code commitments_run_delete(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd commitments_subs[] = {
+	{ .name = "coverage",
+	    .summary = "what was used of what is owned, and what it did not cover, by the hour",
+	    .args = "[SERIES ...]",
+	    .opts = coverage_rows,
+	    .opts_default = &coverage_defaults,
+	    .opts_size = sizeof(struct coverage_opts),
+	    .flags = CMD_STORE_RO,
+	    .args_max = -1,
+	    .run = commitments_run_coverage },
 	{ .name = "import",
 	    .summary = "take in a CSV of what is owned",
 	    .args = "FILE",

@@ -20,24 +20,6 @@ struct tree_sums {
 	VEC(struct fc_sum) v;
 };
 
-/* Value of a label; NULL: it has none. */
-static const char *
-tree_label(const struct series *s, const char *key, struct arena *a)
-{
-	struct berth_err ignored;
-	const char *value = NULL;
-	json_t *root = NULL;
-	struct jsonr r;
-
-	if (jsonr_parse(s->labels, strlen(s->labels), s->name, &root, &ignored) != BERTH_OK)
-		return NULL;
-	r = jsonr_root(root, s->name);
-	if (jsonr_str(&r, key, &value, &ignored) == BERTH_OK && value != NULL)
-		value = arena_strdup(a, value);
-	json_decref(root);
-	return value;
-}
-
 static int
 tree_cmp_text(const void *a, const void *b)
 {
@@ -54,7 +36,7 @@ tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, s
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		value[i] = tree_label(&f->rows[i], key, ctx->arena);
+		value[i] = series_label(&f->rows[i], key, ctx->arena);
 		if (value[i] != NULL)
 			sorted[n++] = value[i];
 	}
@@ -168,12 +150,12 @@ tree_recorded_total(struct cmd_ctx *ctx, const struct fc_series *total,
 static const char *
 tree_common(const struct forecast_set *f, const struct fc_sum *sum, struct arena *a)
 {
-	const char *first = tree_label(&f->rows[sum->leaf[0]], "accelerator", a);
+	const char *first = series_label(&f->rows[sum->leaf[0]], "accelerator", a);
 	const char *labels = "{}";
 	json_t *v;
 
 	for (size_t i = 1; i < sum->n && first != NULL; i++) {
-		const char *other = tree_label(&f->rows[sum->leaf[i]], "accelerator", a);
+		const char *other = series_label(&f->rows[sum->leaf[i]], "accelerator", a);
 
 		if (other == NULL || !str_eq(first, other))
 			first = NULL;

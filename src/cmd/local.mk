@@ -13,7 +13,7 @@ libcmd_a_SOURCES = \
 # The verbs.
 libcmd_a_SOURCES += \
 	src/cmd/budget.c src/cmd/events.c src/cmd/series.c src/cmd/series_waste.c src/cmd/series_waste.h src/cmd/series_waits.c src/cmd/series_waits.h src/cmd/store.c src/cmd/store_tiers.c src/cmd/store_tiers.h \
-	src/cmd/commitments.c \
+	src/cmd/commitments.c src/cmd/commitments.h src/cmd/commitments_coverage.c src/cmd/commitments_coverage.h src/cmd/coverage_show.c \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c src/cmd/doctor.h src/cmd/doctor_accounts.c src/cmd/doctor_config.c src/cmd/doctor_ssh.c \
 	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_answer.c src/cmd/forecast_cap.c src/cmd/forecast_words.c src/cmd/forecast_flow.c src/cmd/forecast_keep.c src/cmd/forecast_queue.c src/cmd/forecast_settle.c src/cmd/forecast_show.c src/cmd/forecast_test.c src/cmd/forecast_tree.c \

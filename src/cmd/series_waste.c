@@ -51,32 +51,24 @@ waste_kind(const struct series *s)
 static const char *
 waste_accel(struct cmd_ctx *ctx, const struct series *s)
 {
-	json_t *labels = NULL;
-	const char *name = "";
+	const char *name = series_label(s, "accelerator", ctx->arena);
 
-	if (jsonr_parse(s->labels, strlen(s->labels), "labels", &labels, NULL) == BERTH_OK) {
-		const char *v = json_string_value(json_object_get(labels, "accelerator"));
-
-		name = arena_strdup(ctx->arena, v != NULL ? v : "");
-		json_decref(labels);
-	}
-	return name;
+	return name != NULL ? name : "";
 }
 
-/* The cheapest on-demand hour of such a GPU; unknown if nobody sells one. */
-static struct usd_micro
-waste_price(const struct wastes *w, const char *accelerator)
+struct usd_micro
+series_gpu_hour(const struct accel_table *accels, const struct offer *offers, size_t n,
+    const struct accel *want)
 {
-	const struct accel *want = accel_find(w->accels, accelerator);
 	struct usd_micro best = USD_UNKNOWN;
 
-	for (size_t i = 0; want != NULL && i < w->n_offers; i++) {
-		const struct offer *o = &w->offers[i];
+	for (size_t i = 0; want != NULL && i < n; i++) {
+		const struct offer *o = &offers[i];
 		struct usd_micro p = offer_effective_gpu_hour(o);
 
 		if (o->purchase == PURCHASE_ON_DEMAND && usd_known(p) &&
 		    (!usd_known(best) || p.v < best.v) &&
-		    accel_is(accel_find(w->accels, o->accelerator), want))
+		    accel_is(accel_find(accels, o->accelerator), want))
 			best = p;
 	}
 	return best;
@@ -111,7 +103,8 @@ waste_add(struct wastes *w, const struct series *s, int64_t from, int64_t to, st
 	arena_free(a);
 	if (rc != BERTH_OK)
 		return rc;
-	x.price = waste_price(w, x.accelerator);
+	x.price = series_gpu_hour(
+	    w->accels, w->offers, w->n_offers, accel_find(w->accels, x.accelerator));
 	x.wait_p95 = waste_wait(w, x.accelerator);
 	if (usd_known(x.price))
 		rc = usd_mul_double(x.price, x.gpu_hours, &x.cost, err);

@@ -19,4 +19,4 @@ libmodel_a_SOURCES = \
 	src/model/probe.c src/model/probe.h \
 	src/model/rates.c src/model/rates.h \
 	src/model/record.h \
-	src/model/series.h
+	src/model/series.c src/model/series.h

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "util/arena.h"
+
 #define SERIES_NAME_MAX 512 /* bytes of a name */
 
 struct series {
@@ -21,6 +23,9 @@ struct series {
 	int64_t samples;
 	double peak;
 };
+
+/* The value of a label, a text, in the arena; NULL: it has none. */
+const char *series_label(const struct series *s, const char *key, struct arena *a);
 
 /* False: a measurement beside demand (a share, a temperature ...), or GPUs that are free, idle or
  * waited for. */

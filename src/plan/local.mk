@@ -15,6 +15,7 @@ libplan_a_SOURCES = \
 	src/plan/commit_stack.c \
 	src/plan/cost.c src/plan/cost.h \
 	src/plan/cost_egress.c \
+	src/plan/cover.c src/plan/cover.h \
 	src/plan/explain.c src/plan/explain.h \
 	src/plan/idle.c src/plan/idle.h \
 	src/plan/latency.c src/plan/latency.h \

@@ -65,6 +65,10 @@ tests_unit_spot_job_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/spot_table.t
 tests_unit_spot_table_t_SOURCES = tests/unit/spot_table.c
 tests_unit_spot_table_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/cover.t
+tests_unit_cover_t_SOURCES = tests/unit/cover.c
+tests_unit_cover_t_LDADD = libtap.a $(PLAN_LIBS)
+
 check_PROGRAMS += tests/unit/idle.t
 tests_unit_idle_t_SOURCES = tests/unit/idle.c
 tests_unit_idle_t_LDADD = libtap.a $(PLAN_LIBS)
