@@ -226,11 +226,17 @@ search_stretch(struct rules *s, size_t t, double usd, double *off)
 	return any;
 }
 
+enum search_end {
+	SEARCH_EMPTY,
+	SEARCH_SOLVED, /* or cut short, by what is known or by the work */
+	SEARCH_STUCK   /* the program could not be solved, and s->x is of none */
+};
+
 /*
  * Tangents until the program stands on the hours' cost, or cannot be better than what is known.
- * *usd: no counts within the bounds cost less. False: nothing is there.
+ * *usd: no counts within the bounds cost less.
  */
-static bool
+static enum search_end
 search_converge(struct rules *s, double *usd)
 {
 	*usd = -INFINITY;
@@ -243,18 +249,18 @@ search_converge(struct rules *s, double *usd)
 		pivots = s->lp.pivots >= pivots ? s->lp.pivots - pivots : s->lp.pivots;
 		s->work += (double)(pivots + 1) * (double)s->lp.m * (double)s->lp.n;
 		if (end != LINEAR_SOLVED)
-			return end != LINEAR_EMPTY;
+			return end == LINEAR_EMPTY ? SEARCH_EMPTY : SEARCH_STUCK;
 		*usd = fmax(*usd, linear_lower(&s->lp));
 		for (size_t j = 0; j < s->n_offers; j++)
 			s->x[j] = linear_value(&s->lp, j);
 		if (!search_open(s, *usd))
-			return true;
+			return SEARCH_SOLVED;
 		for (size_t t = 0; t < s->stretches; t++)
 			any = search_stretch(s, t, *usd, &off) || any;
 		if (!any || off <= RULES_TIGHT * fabs(*usd))
-			return true;
+			return SEARCH_SOLVED;
 	}
-	return true;
+	return SEARCH_SOLVED;
 }
 
 /* The purchase to branch on: where both ways raise the bound most; n_offers: all are whole. *up:
@@ -331,18 +337,33 @@ search_bounds(struct rules *s, const struct rules_node *node)
 	return true;
 }
 
+/* Counts of a purchase up to `at`, and those above. */
 static void
-search_branch(struct rules *s, const struct rules_node *node, size_t j, bool up_first, double usd,
+search_part(struct rules *s, const struct rules_node *node, size_t j, double at, bool up_first,
     struct rules_stack *stack)
 {
-	double at = floor(s->x[j]);
-
 	for (int k = 0; k < 2; k++) {
 		bool up = (k == 1) == up_first;
-		struct rules_node kid = { node, j, up ? at + 1 : 0, up ? INFINITY : at, usd };
+		struct rules_node kid = { node, j, up ? at + 1 : 0, up ? INFINITY : at, node->usd };
 
 		stack->v[stack->n++] = arena_memdup(s->a, &kid, sizeof(kid));
 	}
+}
+
+/* The purchase whose count may still be most; n_offers: all are held. */
+static size_t
+search_widest(const struct rules *s)
+{
+	size_t best = s->n_offers;
+	double most = 0;
+
+	for (size_t j = 0; j < s->n_offers; j++) {
+		if (s->node_hi[j] - s->node_lo[j] <= most)
+			continue;
+		most = s->node_hi[j] - s->node_lo[j];
+		best = j;
+	}
+	return best;
 }
 
 /* Where a branch ends, the node of the lowest bound is next: it holds the bound of all down. */
@@ -384,16 +405,65 @@ search_root(struct rules *s, double usd)
 					       s->cut[t].v[k].saves[q];
 }
 
-/* A node whose counts are whole: done, if they cost what its program says. */
-static void
-search_whole(struct rules *s, double usd)
+/* Purchases that are held: what they are is all that there is in the node. */
+static bool
+search_held(struct rules *s)
 {
-	for (size_t j = 0; j < s->n_offers; j++)
-		s->x[j] = round(s->x[j]);
+	memcpy(s->x, s->node_lo, s->n_offers * sizeof(*s->x));
+	if (rules_keep(s, s->x))
+		search_take(s, s->x);
+	return false;
+}
+
+/* A node whose program could not be solved is halved. True: it was. */
+static bool
+search_halve(struct rules *s, struct rules_node *node, struct rules_stack *stack)
+{
+	size_t j = search_widest(s);
+
+	if (j == s->n_offers)
+		return search_held(s);
+	search_part(s, node, j, floor((s->node_lo[j] + s->node_hi[j]) / 2), false, stack);
+	return true;
+}
+
+/*
+ * A node whose counts are whole, or nearly: done if, as whole numbers, they keep the rows and cost
+ * what its program says. Where they do not, by what they were off, there may be others. True: it
+ * was parted for those.
+ */
+static bool
+search_whole(struct rules *s, struct rules_node *node, struct rules_stack *stack)
+{
+	size_t off = search_widest(s);
+	double most = 0, at;
+
+	if (off == s->n_offers)
+		return search_held(s);
+	for (size_t j = 0; j < s->n_offers; j++) {
+		at = round(s->x[j]);
+		if (fabs(s->x[j] - at) > most && s->node_hi[j] > s->node_lo[j]) {
+			most = fabs(s->x[j] - at);
+			off = j;
+		}
+		s->x[j] = at;
+	}
 	if (rules_keep(s, s->x) && search_take(s, s->x))
 		rules_polish(s);
-	if (rules_better(s, usd))
-		s->lower = fmin(s->lower, usd);
+	if (!search_open(s, node->usd))
+		return false;
+	at = fmin(fmax(s->x[off], s->node_lo[off] + 1), s->node_hi[off]);
+	search_part(s, node, off, at - 1, true, stack);
+	return true;
+}
+
+/* What the first node is asked beside its own bound. */
+static void
+search_first(struct rules *s, double usd)
+{
+	search_root(s, usd);
+	if (s->n_hours > 1 && !s->given)
+		s->first = fmax(s->first, rules_price_single(s, s->x, true));
 }
 
 /* One node: its program, then its two branches. True: it was branched. */
@@ -403,35 +473,36 @@ search_node(struct rules *s, struct rules_node *node, size_t count, struct rules
 	double usd;
 	size_t j;
 	bool up = false;
+	enum search_end end;
 
-	if (!search_open(s, node->usd) || !search_bounds(s, node) || !search_converge(s, &usd))
+	if (!search_open(s, node->usd) || !search_bounds(s, node))
 		return false;
-	if (count == 0)
-		search_root(s, usd);
-	if (count == 0 && s->n_hours > 1 && !s->given)
-		s->first = fmax(s->first, rules_price_single(s, s->x, true));
-	if (!search_open(s, usd))
-		return false;
-	if (count % RULES_ROUND == 0 && s->work < s->work_max) {
+	end = search_converge(s, &usd);
+	if (count == 0 && end == SEARCH_SOLVED)
+		search_first(s, usd);
+	if (end == SEARCH_SOLVED && search_open(s, usd) && count % RULES_ROUND == 0 &&
+	    s->work < s->work_max) {
 		search_round(s);
 		search_tighten(s);
-		if (!search_bounds(s, node) || !search_converge(s, &usd))
+		if (!search_bounds(s, node))
 			return false;
+		end = search_converge(s, &usd);
 	}
-	search_drop(s);
-	if (!search_open(s, usd))
+	if (end == SEARCH_EMPTY || !search_open(s, usd))
 		return false;
-	node->usd = usd = fmax(node->usd, usd);
+	search_drop(s);
+	node->usd = fmax(node->usd, usd);
 	if (s->work >= s->work_max) {
 		stack->v[stack->n++] = node;
 		return false;
 	}
+	if (end == SEARCH_STUCK)
+		return search_halve(s, node, stack);
 	j = search_broken(s, &up);
-	if (j < s->n_offers)
-		search_branch(s, node, j, up, usd, stack);
-	else
-		search_whole(s, usd);
-	return j < s->n_offers;
+	if (j == s->n_offers)
+		return search_whole(s, node, stack);
+	search_part(s, node, j, floor(s->x[j]), up, stack);
+	return true;
 }
 
 /* USD that the best may be off what is known: by the nodes that are left, or before them. */

@@ -82,6 +82,10 @@ tests_unit_variant_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/schedule.t
 tests_unit_schedule_t_SOURCES = tests/unit/schedule.c
 tests_unit_schedule_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/schedule_search.t
+tests_unit_schedule_search_t_SOURCES = tests/unit/schedule_search.c
+tests_unit_schedule_search_t_LDFLAGS = -Wl,--wrap=linear_solve
+tests_unit_schedule_search_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/terms.t
 tests_unit_terms_t_SOURCES = tests/unit/terms.c
 tests_unit_terms_t_LDADD = libtap.a $(PLAN_LIBS)
