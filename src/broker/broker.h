@@ -113,8 +113,9 @@ struct broker {
 	    *lives; /* [n_lives] spot machines of the last 30 days, once lives_read in this tick */
 	size_t n_lives;
 	bool lives_read;
-	const char *probe_path; /* berth-probe, for machines that are reached by ssh */
-	struct bench *benches;  /* [n_benches] that it runs there beside its own tests */
+	struct interval_tables *intervals; /* checkpoint intervals worked out in this tick */
+	const char *probe_path;            /* berth-probe, for machines that are reached by ssh */
+	struct bench *benches;             /* [n_benches] that it runs there beside its own tests */
 	size_t n_benches;
 	struct prov_net *net; /* of all accounts and webhooks; NULL: there are none */
 	bool offline;

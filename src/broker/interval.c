@@ -4,6 +4,7 @@
 
 #include "broker/decide.h"
 #include "broker/placing_spot.h"
+#include "plan/checkpoint.h"
 #include "plan/cost.h"
 #include "plan/spot_job.h"
 #include "model/record.h"
@@ -12,9 +13,7 @@
 #include "util/duration.h"
 #include "util/str.h"
 
-#define INTERVAL_MOST_S ((int64_t)COST_CHECKPOINT_MOST_S)
 #define INTERVAL_LEAST_S 60
-#define INTERVAL_STEPS 6
 #define INTERVAL_SAME 0.1 /* one that differs by less is no decision of its own */
 
 /* Lives of spot machines of this kind; the rows are read once a tick. */
@@ -60,29 +59,51 @@ interval_hazard(const struct spot_evidence *seen, const struct broker *b, const 
 	       spot_evidence_mean(seen, hours, hours + for_s / 3600, in->offer.interruption_rate);
 }
 
+struct interval_tables {
+	const struct checkpoint_table *table;
+	struct interval_tables *next;
+};
+
+/* Jobs alike share theirs within a tick. */
+static const struct checkpoint_table *
+interval_table(struct broker *b, const struct spot_evidence *seen, const struct instance *in,
+    int machines, double write_s)
+{
+	struct interval_tables *t;
+	double hazard[SPOT_AGES];
+
+	for (size_t k = 0; k < SPOT_AGES; k++)
+		hazard[k] = machines *
+			    spot_evidence_hazard(seen, true, k, in->offer.interruption_rate, 1, 0);
+	for (const struct interval_tables *k = b->intervals; k != NULL; k = k->next)
+		if (checkpoint_table_is(k->table, hazard, write_s))
+			return k->table;
+	t = arena_array(b->tick_arena, 1, sizeof(*t));
+	t->table = checkpoint_table_new(b->tick_arena, hazard, write_s);
+	t->next = b->intervals;
+	b->intervals = t;
+	return t->table;
+}
+
 enum berth_code
 broker_interval(struct broker *b, const struct job *job, const struct instance *in, int machines,
     int64_t *interval_out, struct berth_err *err)
 {
-	double write_s = (double)job->spec.checkpoint_write_s, s = 0;
+	double write_s = (double)job->spec.checkpoint_write_s;
 	struct spot_evidence seen;
 	enum berth_code rc;
 
 	*interval_out = !job->spec.can_resume                 ? 0
 			: job->spec.checkpoint_interval_s > 0 ? job->spec.checkpoint_interval_s
-							      : INTERVAL_MOST_S;
+							      : (int64_t)checkpoint_most_s(write_s);
 	if (!interval_chosen(job, in))
 		return BERTH_OK;
 	rc = interval_evidence(b, &in->offer, &seen, err);
 	if (rc != BERTH_OK)
 		return rc;
-	/* The hazard falls with age while the interval lasts: that of the interval's own time is a
-	 * fixed point. */
-	for (int k = 0; k < INTERVAL_STEPS; k++)
-		s = fmin(INTERVAL_MOST_S,
-		    cost_checkpoint_s(write_s,
-			interval_hazard(&seen, b, in, machines, k == 0 ? 0 : s + write_s)));
-	*interval_out = (int64_t)fmin(INTERVAL_MOST_S, fmax(INTERVAL_LEAST_S, s));
+	*interval_out = (int64_t)fmax(INTERVAL_LEAST_S,
+	    round(checkpoint_next_s(interval_table(b, &seen, in, machines, write_s),
+		in->ready > 0 ? (double)(b->now - in->ready) : 0)));
 	return BERTH_OK;
 }
 

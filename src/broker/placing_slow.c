@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "broker/placing_impl.h"
+#include "plan/checkpoint.h"
 #include "store/event_rows.h"
 #include "store/job_rows.h"
 #include "util/arena.h"
@@ -43,8 +44,9 @@ placing_slow_load(
 static double
 slow_writes(const struct job_spec *s, double work_s)
 {
-	double every = s->checkpoint_interval_s > 0 ? (double)s->checkpoint_interval_s
-						    : COST_CHECKPOINT_MOST_S;
+	double every = s->checkpoint_interval_s > 0
+			   ? (double)s->checkpoint_interval_s
+			   : checkpoint_most_s((double)s->checkpoint_write_s);
 
 	return s->can_resume ? floor(work_s / every * (1 - 1e-12)) * (double)s->checkpoint_write_s
 			     : 0;

@@ -23,6 +23,7 @@ broker_tick(struct broker *b, struct berth_err *err)
 	b->lives_read = false;
 	b->taken = NULL;
 	b->paces = NULL;
+	b->intervals = NULL;
 	b->counts.ticks++;
 	for (size_t i = 0; i < sizeof(tick_passes) / sizeof(tick_passes[0]); i++) {
 		rc = tick_passes[i].run(b, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/block.h"
+#include "plan/checkpoint.h"
 #include "plan/cost.h"
 #include "plan/latency.h"
 #include "util/glob.h"
@@ -284,7 +285,7 @@ cost_segment_s(const struct job_spec *s, double hazard)
 		return 0;
 	return s->checkpoint_interval_s > 0
 		   ? (double)s->checkpoint_interval_s
-		   : fmin(COST_CHECKPOINT_MOST_S,
+		   : fmin(checkpoint_most_s((double)s->checkpoint_write_s),
 			 cost_checkpoint_s((double)s->checkpoint_write_s, hazard));
 }
 

@@ -112,8 +112,6 @@ struct cost_limits {
 };
 
 #define COST_START_S 300.0 /* machine ready after a create: 3..15 min on GPU clouds */
-#define COST_CHECKPOINT_MOST_S                                                                     \
-	7200.0 /* no job is told to write more rarely, whatever its machine */
 #define COST_HAZARD_DEFAULT                                                                        \
 	0.1 /* per hour: spot with no figure at all (facts: 0.04 old .. 0.6 young) */
 
@@ -154,7 +152,7 @@ bool cost_over_budget(const struct job *j, double budget_usd, const struct cost_
  * what is left of it over measured speed and the accelerators used: those of the machine up to
  * count_max (linear), times nodes. Without interruptions the run is billed with its writes: one
  * after each whole interval but the last. The interval is the job's own, else
- * COST_CHECKPOINT_MOST_S. On spot, with hazard h an hour for the gang, work cut into segments s
+ * checkpoint_most_s(). On spot, with hazard h an hour for the gang, work cut into segments s
  * (the checkpoint interval, 0: the optimum of cost_checkpoint_s(); all of it if it cannot resume),
  * write time w and restart + start time R: expected billed time = segments * (1/h + R) * (e^(h (s +
  * w)) - 1) (Daly 2006, eq. 13), the last without w. Launches lost lately make it wait for a

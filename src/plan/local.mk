@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libplan.a
 libplan_a_SOURCES = \
 	src/plan/benchlog.c src/plan/benchlog.h src/plan/benchlog_impl.h src/plan/benchlog_json.c \
+	src/plan/checkpoint.c src/plan/checkpoint.h \
 	src/plan/commit.c src/plan/commit.h src/plan/commit_impl.h \
 	src/plan/commit_change.c \
 	src/plan/commit_curve.c \
