@@ -57,6 +57,29 @@ late_cap(struct broker *b, struct placing_move *m, struct berth_err *err)
 	return rc;
 }
 
+/* The deadline is that of a job which waits for it: that one is told of too, once. */
+static enum berth_code
+late_tell_behind(struct broker *b, const struct placing_move *m, struct berth_err *err)
+{
+	char ends[TIME_FMT_SIZE], by[TIME_FMT_SIZE], lost[TIME_FMT_SIZE];
+	struct job job;
+	enum berth_code rc;
+
+	if (m->by_of[0] == '\0')
+		return BERTH_OK;
+	rc = store_job_get(b->store, m->by_of, b->tick_arena, &job, err);
+	if (rc != BERTH_OK || job.state != JOB_QUEUED ||
+	    (job.marks & (JOB_MARK_LATE | JOB_MARK_MISSED)) != 0)
+		return rc;
+	job.marks |= JOB_MARK_LATE;
+	rc = broker_event(b, err, "job.deadline_at_risk", job.id, job.id, m->in,
+	    "%s (%s) before it is expected to end at %s, on a machine that does %.0f %% of its "
+	    "rating, and by %s it would have to for the deadline of %s",
+	    m->job->spec.name, m->job->id, time_fmt(ends, m->ends), 100 * m->speed,
+	    time_fmt(by, m->by), time_fmt(lost, job.spec.deadline));
+	return rc == BERTH_OK ? store_job_update(b->store, &job, JOB_BIT(JOB_QUEUED), err) : rc;
+}
+
 enum berth_code
 late_tell(struct broker *b, const struct placing_move *m, struct berth_err *err)
 {
@@ -78,6 +101,8 @@ late_tell(struct broker *b, const struct placing_move *m, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = store_job_update(
 		    b->store, &job, JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING), err);
+	if (rc == BERTH_OK)
+		rc = late_tell_behind(b, m, err);
 	if (rc == BERTH_OK)
 		return store_commit(b->store, err);
 	store_rollback(b->store);

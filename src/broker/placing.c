@@ -111,17 +111,9 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 }
 
 void
-placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t from,
-    bool spot_leaves, struct cost_estimate *out)
+placing_asks(struct placing_work_space *w, const struct cost_job *c, int64_t from, bool spot_leaves,
+    struct placing_asks *out)
 {
-	struct cost_limits lim = { .now = w->o->now,
-		.from = from,
-		.tick_s = w->o->tick_s,
-		.ages = w->o->ages,
-		.need_account = w->o->need_account,
-		.block = w->o->block,
-		.n_block = w->o->n_block,
-		.spot_leaves = spot_leaves };
 	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left)),
 	       *hour = arena_array(w->a, w->facts.n_accounts, sizeof(*hour));
 
@@ -129,13 +121,40 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t
 		left[k] = placing_budget_left(&w->facts, c->job, k);
 		hour[k] = placing_hour_left(&w->facts, c->job, k, from > w->o->now);
 	}
-	for (size_t j = 0; j < w->facts.n_offers; j++) {
-		lim.budget_usd = left[w->facts.offers[j].account];
-		lim.hour_usd = hour[w->facts.offers[j].account];
-		lim.hour_capped = !isnan(lim.hour_usd);
-		cost_of(c, placing_slow_met(w, c->job, w->facts.offers[j].offer),
-		    &w->facts.offers[j].facts, &lim, &out[j]);
-	}
+	*out = (struct placing_asks){ .lim = { .now = w->o->now,
+					  .from = from,
+					  .tick_s = w->o->tick_s,
+					  .ages = w->o->ages,
+					  .need_account = w->o->need_account,
+					  .block = w->o->block,
+					  .n_block = w->o->n_block,
+					  .spot_leaves = spot_leaves },
+		.left = left,
+		.hour = hour };
+}
+
+void
+placing_estimate_at(struct placing_work_space *w, const struct cost_job *c,
+    const struct placing_asks *asks, size_t offer, struct cost_estimate *out)
+{
+	const struct placing_offer *po = &w->facts.offers[offer];
+	struct cost_limits lim = asks->lim;
+
+	lim.budget_usd = asks->left[po->account];
+	lim.hour_usd = asks->hour[po->account];
+	lim.hour_capped = !isnan(lim.hour_usd);
+	cost_of(c, placing_slow_met(w, c->job, po->offer), &po->facts, &lim, out);
+}
+
+void
+placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t from,
+    bool spot_leaves, struct cost_estimate *out)
+{
+	struct placing_asks asks;
+
+	placing_asks(w, c, from, spot_leaves, &asks);
+	for (size_t j = 0; j < w->facts.n_offers; j++)
+		placing_estimate_at(w, c, &asks, j, &out[j]);
 }
 
 /* What the candidate of job i takes of each budget that counts it; it fits alone, as

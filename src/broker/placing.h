@@ -214,6 +214,31 @@ BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct a
 size_t placing_behind(const struct job *jobs, size_t n, const char *const *roots, size_t n_roots,
     bool moves, struct arena *a, size_t *out);
 
+/* Those of the queued jobs [n] that are to be in view when ids [n_ids] are placed: into o->behind.
+ */
+void placing_view(const struct job *jobs, size_t n, const char *const *ids, size_t n_ids,
+    struct arena *a, struct placing_options *o);
+/* The same of jobs [n] that are named by id or name. BERTH_ENOTFOUND: there is none of it. */
+BERTH_MUST_CHECK enum berth_code placing_view_named(struct store *store, const char *const *names,
+    size_t n, struct arena *a, struct placing_options *o, struct berth_err *err);
+
+/* A job that waits for another, as those before it are expected to end. */
+struct placing_outlook {
+	const struct job *job; /* is queued, and has a deadline */
+	const char *before;    /* name of the one it waits for; "": it has ended, or nobody knows it
+				*/
+	int64_t starts, ends;  /* at the soonest; without late the ends is only one that keeps the
+				  deadline; 0: no offer suits it */
+	int64_t by;            /* with late: by when the other must end for the deadline */
+	const char *offer;     /* with late: label of where it ends then; "" */
+	bool late;             /* no end of it keeps the deadline */
+	bool never;            /* one before it has failed or was cancelled */
+};
+/* Fills all but job. What offers refuse only now is no matter. Writes nothing. */
+BERTH_MUST_CHECK enum berth_code placing_outlooks(struct store *store,
+    const struct accel_table *accels, const struct placing_options *o, struct placing_outlook *v,
+    size_t n, struct arena *a, struct berth_err *err);
+
 /* Does a job that is not placed lack money, as far as the rules went: of a budget, or over its own
  * max_cost? */
 bool placing_lacks_money(const struct placing_job *j);

@@ -60,8 +60,6 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 		w->early[i] = w->o->now;
 		w->chained |= at != NULL;
 		if (at == NULL && after != NULL && after[0] != '\0')
-			rc = placing_after_where(store, after, w->a, &w->from[i], err);
-		if (rc == BERTH_OK && at == NULL && after != NULL && after[0] != '\0')
 			rc = placing_late_load(w, store, i, err);
 	}
 	return rc;

@@ -1,5 +1,6 @@
 /* Who waits for whom in the queue, and for whose sake it matters where a job goes. */
 #include "broker/placing.h"
+#include "store/job_rows.h"
 #include "util/arena.h"
 #include "util/strmap.h"
 
@@ -75,4 +76,36 @@ placing_behind(const struct job *jobs, size_t n, const char *const *roots, size_
 		if (matters[i])
 			out[k++] = i;
 	return k;
+}
+
+void
+placing_view(const struct job *jobs, size_t n, const char *const *ids, size_t n_ids,
+    struct arena *a, struct placing_options *o)
+{
+	size_t *behind = arena_array_of(a, n, size_t);
+	const char **view;
+
+	o->n_behind = n_ids > 0 ? placing_behind(jobs, n, ids, n_ids, true, a, behind) : 0;
+	o->behind = view = arena_array_of(a, o->n_behind, const char *);
+	for (size_t i = 0; i < o->n_behind; i++)
+		view[i] = jobs[behind[i]].id;
+}
+
+enum berth_code
+placing_view_named(struct store *store, const char *const *names, size_t n, struct arena *a,
+    struct placing_options *o, struct berth_err *err)
+{
+	struct job_query q = { .states = JOB_BIT(JOB_QUEUED) };
+	const char **ids = arena_array_of(a, n, const char *);
+	struct job *jobs, one;
+	size_t n_jobs;
+	enum berth_code rc = store_job_list(store, &q, a, &jobs, &n_jobs, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		rc = store_job_get(store, names[i], a, &one, err);
+		ids[i] = rc == BERTH_OK ? one.id : "";
+	}
+	if (rc == BERTH_OK)
+		placing_view(jobs, n_jobs, ids, n, a, o);
+	return rc;
 }

@@ -8,6 +8,7 @@
 #include "broker/placing_spot.h"
 #include "broker/shares.h"
 #include "plan/place_chain.h"
+#include "util/strmap.h"
 #include "util/vec.h"
 
 struct decision;
@@ -39,6 +40,23 @@ struct placing_raise {
 			  anything */
 	double more;   /* the least that brings anything; 0: nothing would */
 	double saves;  /* USD, so much more; NaN: it places jobs */
+};
+
+/* A job that others wait for, and that is not among those that are placed. */
+struct placing_outside {
+	const char *where; /* its output lies there; "" */
+	const char *name;  /* while it has not ended; NULL */
+	int64_t ends;      /* at the soonest; now */
+	bool never;        /* it has failed or was cancelled, or one before it */
+};
+
+struct placing_outsides { /* each is looked up once */
+	struct strmap at; /* by id */
+	VEC(struct placing_outside *) v;
+	bool soonest; /* ends of those that run are by what is surely left, not by what to expect */
+	bool uses_read;
+	struct attempt_use *uses;
+	struct strmap use_at; /* by id */
 };
 
 struct placing_work_space {
@@ -83,6 +101,7 @@ struct placing_work_space {
 	bool chained;   /* some after is set */
 	bool later;     /* some job starts later */
 	struct place_chain chain;
+	struct placing_outsides outside;
 	struct decision *last, *warm; /* [n_last] of each job, [n_warm] of the last placement */
 	size_t n_last, n_warm;
 	struct intent *launches; /* [n_launches] creates that are out */
@@ -155,6 +174,15 @@ void placing_drop_unknown(struct placing_work_space *w, struct job *j);
  * take does not. out [n_offers] */
 void placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t from,
     bool spot_leaves, struct cost_estimate *out);
+/* The same on one of them: asks is of the job, and of `from`. */
+struct placing_asks {
+	struct cost_limits lim;
+	double *left, *hour; /* [n_accounts] USD that budgets leave it */
+};
+void placing_asks(struct placing_work_space *w, const struct cost_job *c, int64_t from,
+    bool spot_leaves, struct placing_asks *out);
+void placing_estimate_at(struct placing_work_space *w, const struct cost_job *c,
+    const struct placing_asks *asks, size_t offer, struct cost_estimate *out);
 /* A refused offer, for what is told of a job that has no place. */
 void placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
     size_t offer, const struct cost_estimate *e);
@@ -259,8 +287,11 @@ void placing_after_add(const struct placing_work_space *w, size_t i, struct cost
 /* On one of them. */
 void placing_after_add_one(
     const struct placing_work_space *w, size_t i, size_t offer, struct cost_estimate *e);
-/* When a job that is not in the queue and that others wait for is expected to end: into w->early of
- * job i. Needs w->from. */
+/* What is known of a job that is not among those that are placed; depth 0. */
+BERTH_MUST_CHECK enum berth_code placing_late_outside(struct placing_work_space *w,
+    struct store *store, const char *id, int depth, const struct placing_outside **out,
+    struct berth_err *err);
+/* Of the one that job i waits for: into w->from, w->before and w->early. */
 BERTH_MUST_CHECK enum berth_code placing_late_load(
     struct placing_work_space *w, struct store *store, size_t i, struct berth_err *err);
 /* The soonest start of each job that waits for another of the queue: into w->early. */
@@ -319,6 +350,10 @@ int64_t placing_late_end(const struct placing_work_space *w, size_t i, int64_t f
 const char *placing_late_text(const struct placing_work_space *w, size_t i);
 /* When the work on the machine is expected to be done. use: NULL: nothing is known of it. */
 int64_t placing_work_ends(const struct placing_work_space *w, const struct instance *in,
+    const struct job *job, const struct attempt_use *use);
+/* When it may be done: one that is over time is so at once, and one that tells more progress than
+ * the table rates is as fast as that. */
+int64_t placing_work_soonest(const struct placing_work_space *w, const struct instance *in,
     const struct job *job, const struct attempt_use *use);
 /* When the machines that run are expected to be free: into w->hold. */
 BERTH_MUST_CHECK enum berth_code placing_backfill_load(

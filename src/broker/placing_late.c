@@ -10,6 +10,7 @@
 #include "store/machine_rows.h"
 #include "util/arena.h"
 #include "util/str.h"
+#include "util/strmap.h"
 #include "util/time.h"
 
 #define LATE_DEPTH 64 /* jobs before a job, outside of what is placed */
@@ -35,65 +36,115 @@ late_soonest(
 	return first < INT64_MAX ? first : ever < INT64_MAX ? ever : from;
 }
 
+/* Since when each job has its machine: read once. */
+static enum berth_code
+late_uses(struct placing_work_space *w, struct store *store, struct berth_err *err)
+{
+	size_t n = 0;
+	enum berth_code rc = BERTH_OK;
+
+	if (w->outside.uses_read)
+		return BERTH_OK;
+	w->outside.uses_read = true;
+	rc = store_attempt_uses(store, w->o->now, w->o->now, w->a, &w->outside.uses, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		*strmap_add(w->a, &w->outside.use_at, w->outside.uses[i].job_id, i, NULL) = i;
+	return rc;
+}
+
 /* Of one that has a machine, or for which one is being made. */
 static enum berth_code
 late_running(struct placing_work_space *w, struct store *store, const struct job *job, int64_t *out,
     struct berth_err *err)
 {
-	struct attempt_use *u = NULL;
 	const struct attempt_use *use = NULL;
-	size_t n = 0;
-	enum berth_code rc = store_attempt_uses(store, w->o->now, w->o->now, w->a, &u, &n, err);
+	enum berth_code rc = late_uses(w, store, err);
+	const size_t *at = strmap_get(&w->outside.use_at, job->id);
 
-	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		if (str_eq(u[i].job_id, job->id))
-			use = &u[i];
+	if (rc == BERTH_OK && at != NULL)
+		use = &w->outside.uses[*at];
 	for (size_t i = 0; rc == BERTH_OK && i < w->facts.n_alive; i++) {
 		const struct instance *in = &w->facts.alive[i];
 
-		if (str_eq(in->job_id, job->id) && in->state != INSTANCE_RELEASING)
-			*out =
-			    (int64_t)fmax((double)*out, (double)placing_work_ends(w, in, job, use));
+		int64_t ends;
+
+		if (str_eq(in->job_id, job->id) && in->state != INSTANCE_RELEASING) {
+			ends = w->outside.soonest ? placing_work_soonest(w, in, job, use)
+						  : placing_work_ends(w, in, job, use);
+			*out = ends > *out ? ends : *out;
+		}
 	}
 	return rc;
 }
 
-/* When job `id` ends, which is not among those that are placed: into *out, if that is later. Its
- * name while it has not. */
+/* Where its output lies, and when it ends, of a job that is not among those that are placed. */
 static enum berth_code
-late_outside(struct placing_work_space *w, struct store *store, const char *id, int depth,
-    int64_t *out, const char **name, struct berth_err *err)
+late_look(struct placing_work_space *w, struct store *store, const char *id, int depth,
+    struct placing_outside *x, struct berth_err *err)
 {
+	const struct placing_outside *above;
 	struct cost_job c;
 	struct job *job = arena_array(w->a, 1, sizeof(*job));
 	enum berth_code rc = store_job_get(store, id, w->a, job, err);
-	int64_t from = w->o->now;
-	const char *above;
 
 	if (rc == BERTH_ENOTFOUND)
 		return BERTH_OK;
-	if (rc != BERTH_OK ||
-	    (job->state != JOB_QUEUED && job->state != JOB_PLACED && job->state != JOB_RUNNING))
+	if (rc == BERTH_OK)
+		rc = placing_after_where(store, id, w->a, &x->where, err);
+	if (rc != BERTH_OK)
 		return rc;
-	*name = job->spec.name;
+	x->never = job->state == JOB_FAILED || job->state == JOB_CANCELLED;
+	if (job->state != JOB_QUEUED && job->state != JOB_PLACED && job->state != JOB_RUNNING)
+		return BERTH_OK;
+	x->name = job->spec.name;
 	if (job->state != JOB_QUEUED)
-		return late_running(w, store, job, out, err);
-	if (job->spec.after != NULL && job->spec.after[0] != '\0' && depth < LATE_DEPTH)
-		rc = late_outside(w, store, job->spec.after, depth + 1, &from, &above, err);
+		return late_running(w, store, job, &x->ends, err);
+	if (job->spec.after != NULL && job->spec.after[0] != '\0' && depth < LATE_DEPTH) {
+		rc = placing_late_outside(w, store, job->spec.after, depth + 1, &above, err);
+		if (rc != BERTH_OK)
+			return rc;
+		x->ends = above->ends;
+		x->never = above->never;
+	}
 	placing_drop_unknown(w, job);
 	placing_want(w, job, &c);
-	from = late_soonest(
-	    w, &c, from, arena_array(w->a, w->facts.n_offers, sizeof(struct cost_estimate)));
-	*out = from > *out ? from : *out;
-	return rc;
+	x->ends = late_soonest(
+	    w, &c, x->ends, arena_array(w->a, w->facts.n_offers, sizeof(struct cost_estimate)));
+	return BERTH_OK;
+}
+
+enum berth_code
+placing_late_outside(struct placing_work_space *w, struct store *store, const char *id, int depth,
+    const struct placing_outside **out, struct berth_err *err)
+{
+	const size_t *at = strmap_get(&w->outside.at, id);
+	struct placing_outside *x;
+
+	if (at != NULL) {
+		*out = w->outside.v.v[*at];
+		return BERTH_OK;
+	}
+	x = arena_array(w->a, 1, sizeof(*x));
+	*x = (struct placing_outside){ .where = "", .ends = w->o->now };
+	strmap_add(w->a, &w->outside.at, id, w->outside.v.n, NULL);
+	VEC_PUSH(w->a, &w->outside.v, x);
+	*out = x;
+	return late_look(w, store, id, depth, x, err);
 }
 
 enum berth_code
 placing_late_load(
     struct placing_work_space *w, struct store *store, size_t i, struct berth_err *err)
 {
-	return late_outside(
-	    w, store, w->jobs[i].job.spec.after, 0, &w->early[i], &w->before[i], err);
+	const struct placing_outside *x;
+	enum berth_code rc = placing_late_outside(w, store, w->jobs[i].job.spec.after, 0, &x, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	w->from[i] = x->where;
+	w->before[i] = x->name;
+	w->early[i] = x->ends > w->early[i] ? x->ends : w->early[i];
+	return BERTH_OK;
 }
 
 void

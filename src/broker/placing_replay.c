@@ -149,11 +149,12 @@ placing_keep_inputs(struct store *store, int64_t now, const struct placing *p,
 
 	if (rc == BERTH_OK && p->n_jobs > 0)
 		rc = placing_keep(store, now, p, NULL, 0, &id, err);
+	for (size_t i = 0; rc == BERTH_OK && i < l->made.n; i++) /* first: what a wait is linked to
+								    is kept */
+		rc = store_decision_link(store, l->made.v[i], id, err);
 	if (rc == BERTH_OK)
 		rc = store_snapshot_keep(
 		    store, id, now, replay_placed(p, waits), text.p, text.len, err);
-	for (size_t i = 0; rc == BERTH_OK && i < l->made.n; i++)
-		rc = store_decision_link(store, l->made.v[i], id, err);
 	buf_free(&text);
 	return rc;
 }

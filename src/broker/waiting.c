@@ -62,6 +62,15 @@ waiting_group(const char *rule)
 	return rule;
 }
 
+/* That the other job will never end, or too late, is another reason to wait. */
+static const char *
+waiting_turn(const struct waiting *w)
+{
+	if (!str_eq(w->rule, WAITING_AFTER))
+		return "";
+	return !waiting_ends(&w->fate) ? "\tnever" : w->fate.more[0] != '\0' ? "\tlate" : "";
+}
+
 static uint64_t
 waiting_join_double(uint64_t h, double x)
 {
@@ -72,13 +81,27 @@ waiting_join_double(uint64_t h, double x)
 	return hash_join(h, bits);
 }
 
-/* Of what a reader would act on: the age of spot, and what was used, move with every tick. */
+/* A deadline that would do moves with the clock, and what a provider has none of is asked for again
+ * and again: where the job would go does not. */
+static uint64_t
+waiting_change_digest(uint64_t h, const struct placing_change *c)
+{
+	if (!str_eq(c->what, "deadline") && !str_eq(c->what, refuse_name(REFUSE_UNAVAILABLE)))
+		return hash_join(h, hash_str(c->text));
+	return waiting_join_double(
+	    hash_join(hash_join(h, hash_str(c->what)), hash_str(c->offer)), c->usd);
+}
+
+/* Of what a reader would act on: the age of spot, what was used, and what is counted from now on,
+ * move with every tick. */
 static int64_t
 waiting_digest(const struct waiting *w)
 {
 	const struct placing_job *j = w->placing;
 	uint64_t h = hash_join(hash_join(hash_str(w->rule), hash_str(w->subject)), w->tried);
 
+	if (str_eq(w->rule, WAITING_AFTER))
+		return (int64_t)(h >> 1);
 	if (w->change != NULL)
 		h = hash_join(h, hash_str(w->change->text));
 	if (j == NULL || w->change != NULL)
@@ -87,7 +110,7 @@ waiting_digest(const struct waiting *w)
 		for (size_t c = 0; c < REFUSE_COUNT; c++)
 			h = hash_join(h, j->refused[c]);
 		for (size_t c = 0; c < j->n_changes; c++)
-			h = hash_join(h, hash_str(j->changes[c].text));
+			h = waiting_change_digest(h, &j->changes[c]);
 		h = hash_join(h, hash_str(j->binds));
 		h = waiting_join_double(h, j->shadow);
 		if (j->nearest.offer != NULL) {
@@ -168,7 +191,8 @@ static enum berth_code
 waiting_keep_one(struct store *store, int64_t now, const struct placing *p, const struct waiting *x,
     struct waiting_row *row, struct waiting_list *l, struct berth_err *err)
 {
-	const char *reason = arena_printf(l->a, "%s\t%s", waiting_group(x->rule), x->subject);
+	const char *reason =
+	    arena_printf(l->a, "%s\t%s%s", waiting_group(x->rule), x->subject, waiting_turn(x));
 	bool same = row->decision_id != 0 && str_eq(row->reason, reason);
 	int64_t digest = waiting_digest(x);
 	enum berth_code rc = BERTH_OK;

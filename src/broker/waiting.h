@@ -32,7 +32,10 @@ struct waiting_fate {
 	const char *said;     /* the words of a provider or the store; "" */
 	const char *late;     /* account that had no time left for n_late of the tried offers; "" */
 	size_t tried, n_late; /* over_budget: which of its offers was asked for */
-	int64_t until;        /* end of the first hold on those tried; 0: none */
+	int64_t until;        /* end of the first hold on those tried; 0: none; of one that is late
+				 behind another: its end */
+	const char *more;     /* of that: what is added to the reason; "" */
+	const char *help;     /* and what would help; "" */
 };
 
 struct waiting {
@@ -46,6 +49,9 @@ struct waiting {
 	struct waiting_fate fate;            /* with fated: what it was made from */
 	bool fated;
 };
+
+/* Does the job that it waits for still go on? */
+bool waiting_ends(const struct waiting_fate *f);
 
 /* Those of one pass; begun with { .a = arena }. */
 struct waiting_list {

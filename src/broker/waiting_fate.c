@@ -24,14 +24,21 @@ fate_change(struct arena *a, const struct waiting *w, int64_t at, const char *te
 	return c;
 }
 
+bool
+waiting_ends(const struct waiting_fate *f)
+{
+	enum job_state state = JOB_STATE_COUNT;
+
+	return job_state_parse(f->state, &state) && state != JOB_FAILED && state != JOB_CANCELLED;
+}
+
 /* It waits for another job, which goes on, or never ends. */
 static void
 fate_after(struct arena *a, struct waiting *w)
 {
 	const struct waiting_fate *f = &w->fate;
 	enum job_state state = JOB_STATE_COUNT;
-	bool known = job_state_parse(f->state, &state),
-	     ends = known && state != JOB_FAILED && state != JOB_CANCELLED;
+	bool known = job_state_parse(f->state, &state), ends = waiting_ends(f);
 
 	if (ends)
 		w->reason = arena_printf(a, "waits until %s is done", w->subject);
@@ -43,11 +50,15 @@ fate_after(struct arena *a, struct waiting *w)
 		w->reason = arena_printf(a,
 		    "waits for %s, which is not known any more: cancel it or submit it without",
 		    w->subject);
-	w->change = fate_change(a, w, 0,
-	    arena_printf(a,
-		ends ? "the end of %s lets it go on"
-		     : "`berth job cancel`, and to submit it without waiting for %s",
-		w->subject));
+	if (f->more[0] != '\0')
+		w->reason = arena_printf(a, "%s; %s", w->reason, f->more);
+	w->change = fate_change(a, w, f->until,
+	    f->help[0] != '\0' ? f->help
+			       : arena_printf(a,
+				     ends ? "the end of %s lets it go on"
+					  : "`berth job cancel`, and to submit it without waiting "
+					    "for %s",
+				     w->subject));
 }
 
 /* None of the tried offers was had; late: an account that had no time left for n_late of them. */
@@ -169,6 +180,8 @@ waiting_fates_json(struct jsonw *w, const struct waiting_list *l)
 		jsonw_int(w, "tried", (int64_t)x->fate.tried);
 		jsonw_int(w, "n_late", (int64_t)x->fate.n_late);
 		jsonw_int(w, "until", x->fate.until);
+		jsonw_str_or_null(w, "more", x->fate.more);
+		jsonw_str_or_null(w, "help", x->fate.help);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -179,9 +192,9 @@ fate_read(const struct jsonr *at, struct arena *a, struct job *job, struct waiti
     struct berth_err *err)
 {
 	static const char *const keys[] = { "job", "name", "rule", "subject", "state", "said",
-		"late" };
+		"late", "more", "help" };
 	const char **text[] = { &job->id, &job->spec.name, &f->rule, &f->subject, &f->state,
-		&f->said, &f->late };
+		&f->said, &f->late, &f->more, &f->help };
 	int64_t tried = 0, n_late = 0;
 	enum berth_code rc = BERTH_OK;
 

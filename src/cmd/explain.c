@@ -374,7 +374,8 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 		return explain_json(ctx, &job, ds, n, err);
 	explain_deadline(ctx, &job);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
-		rc = explain_decision_say(ctx, &ds[i], err);
+		rc = explain_decision_say(
+		    ctx, &ds[i], job.id != NULL && job.state == JOB_QUEUED ? job.reason : "", err);
 	return rc;
 }
 

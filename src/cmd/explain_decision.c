@@ -214,7 +214,8 @@ explain_replay(struct cmd_ctx *ctx, const struct decision *d, struct berth_err *
 }
 
 enum berth_code
-explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth_err *err)
+explain_decision_say(
+    struct cmd_ctx *ctx, const struct decision *d, const char *now, struct berth_err *err)
 {
 	const char *reason = "";
 	struct jsonr root, refused;
@@ -237,6 +238,9 @@ explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth
 		    str_eq(d->kind, d->subject) ? "" : d->subject, reason);
 		if (d->seen > d->t)
 			cmd_say(ctx, "    this was still so at %s\n", time_fmt(t, d->seen));
+		if (d->seen > d->t && now[0] != '\0' && !str_eq(now, reason) &&
+		    str_eq(d->kind, "wait"))
+			cmd_say_hung(ctx, 4, "    with its times as of then: %s", now);
 		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v)
 		{
 			enum refuse_code c;

@@ -370,6 +370,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	o.need_account = config->n_accounts > 0 && !v->list_prices;
 	o.inputs = &inputs;
 	rc = store_run_gap(ctx->store, "tick", &o.tick_s, err);
+	if (rc == BERTH_OK && ctx->n_args > 0 && !o.finish)
+		rc = placing_view_named(ctx->store, ctx->args, ctx->n_args, ctx->arena, &o, err);
 	if (rc == BERTH_OK)
 		rc = placing_run(
 		    ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);

@@ -172,7 +172,8 @@ store_snapshot_keep(struct store *s, int64_t decision_id, int64_t t, int64_t pla
 		    err, BERTH_ENOMEM, "no memory to pack what a placement was made from");
 	}
 	rc = store_write(s, err,
-	    "INSERT INTO placement_input (decision_id, t, placed, packed) VALUES ($1, $2, $3, $4)",
+	    "INSERT INTO placement_input (decision_id, t, placed, packed) VALUES ($1, $2, $3, $4) "
+	    "ON CONFLICT (decision_id) DO UPDATE SET t = $2, placed = $3, packed = $4",
 	    DB_ARGS(
 		db_i64(decision_id), db_i64(t), db_i64(placed), db_blob(p, SNAPSHOT_HEAD + len)));
 	if (rc == BERTH_OK)

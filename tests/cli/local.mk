@@ -10,6 +10,7 @@ EXTRA_DIST += tests/cli/slurmrestd.py
 EXTRA_DIST += tests/cli/spot_reference.py
 dist_check_SCRIPTS += tests/cli/advise.sh
 dist_check_SCRIPTS += tests/cli/after.sh
+dist_check_SCRIPTS += tests/cli/after-late.sh
 dist_check_SCRIPTS += tests/cli/aws-prices.sh
 dist_check_SCRIPTS += tests/cli/budget.sh
 dist_check_SCRIPTS += tests/cli/budget-hour.sh

@@ -143,4 +143,36 @@ run budget set all -c 200 -p total
 run place -o json
 expect_exit 4
 expect_json '$.jobs[1].offer' null '200 USD pay for one of them'
+
+# Named alone, the first goes where it goes with those behind it named too, and where the tick puts it: they are in view, and not told of.
+chain 'deadline: +10h'
+run place prep -o json
+expect_exit 0
+goes 0 fast 02:05:00
+expect_json '$.jobs[1].id' '' 'the one behind it is not told of'
+expect_json_near '$.total_cost' 125 1e-5
+expect_json '$.jobs[0].must_end' 2026-11-30T06:55:00Z
+run place --replay placement
+expect_exit 0
+run place prep train -o json
+goes 0 fast 02:05:00
+goes 1 slow 09:52:00
+run tick
+run instances -o csv --columns type
+expect_out fast
+chain 'priority: 0'
+run place prep -o json
+goes 0 slow 05:05:00
+chain_cloud
+chain_job prep 5h 2h
+chain_job train 7h42m - 'after: {job: prep}'
+chain_job check 1h - 'after: {job: train}' 'deadline: +12h'
+run submit prep.yaml train.yaml check.yaml
+run place prep -o json
+goes 0 fast 02:05:00
+run place prep --for finish -o json
+expect_exit 0 'an early finish looks at the named alone'
+goes 0 fast 02:05:00
+run place nobody
+expect_exit 1
 done_testing
