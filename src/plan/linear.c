@@ -212,19 +212,19 @@ linear_leaves(const struct linear *l, bool low, double *to)
 	return best;
 }
 
-/* The column that may enter at the least price, of equals that with the largest pivot, or (low) the
- * lowest; n: none. */
+/* The column that may enter a row of the tableau at the least price, of equals that with the
+ * largest pivot, or (low) the lowest; n: none. */
 static size_t
-linear_enters(const struct linear *l, size_t r, bool up, bool low)
+linear_enters(const struct linear *l, const double *row, bool up, bool low)
 {
 	size_t best = l->n;
 	double least = INFINITY, size = 0, scale = 0;
 
 	for (size_t c = 0; c < l->n; c++)
-		scale = linear_max(scale, fabs(l->t[r][c]));
+		scale = linear_max(scale, fabs(row[c]));
 	for (size_t c = 0; c < l->n; c++) {
 		size_t v = l->col[c];
-		double p = l->t[r][c], ratio, tie = LINEAR_TIE * least + 1e-17 * l->dearest;
+		double p = row[c], ratio, tie = LINEAR_TIE * least + 1e-17 * l->dearest;
 		bool top = l->at[c] == l->hi[v];
 
 		if (fabs(p) <= LINEAR_PIVOT * scale || l->lo[v] == l->hi[v] ||
@@ -286,6 +286,7 @@ linear_pivot(struct linear *l, size_t r, size_t c, double to)
 	l->where[in] = -1 - (ptrdiff_t)r;
 	l->where[out] = (ptrdiff_t)c;
 	l->pivots++;
+	l->all_pivots++;
 }
 
 double
@@ -329,13 +330,16 @@ linear_least(const struct linear *l)
 	return least;
 }
 
-/* Adds y times row r as it was given to l->sum; returns y b. */
+/* Adds y times row r as it was given to l->sum; returns y (b - s), of the slack s where that is
+ * most. */
 static double
 linear_add(const struct linear *l, size_t r, double y)
 {
-	for (size_t j = 0; j < l->n && y != 0; j++)
+	if (y == 0)
+		return 0;
+	for (size_t j = 0; j < l->n; j++)
 		l->sum[j] += y * l->a[r][j];
-	return y * l->b[r];
+	return y * (l->b[r] - (y > 0 ? l->lo[l->n + r] : l->hi[l->n + r]));
 }
 
 /*
@@ -356,11 +360,11 @@ linear_shown_empty(const struct linear *l, size_t r)
 								      : 0),
 			       part;
 
-			if (y <= 0)
+			if (y == 0 || (y < 0 && isinf(l->hi[l->n + i])))
 				continue;
 			part = linear_add(l, i, y);
 			b += part;
-			size += fmax(fabs(part), y * l->part[i]);
+			size += fmax(fabs(part), fabs(y) * l->part[i]);
 		}
 		if (linear_least(l) > b + LINEAR_ROUND * size + LINEAR_EPS * fabs(b))
 			return true;
@@ -399,7 +403,7 @@ linear_solve(struct linear *l)
 				return LINEAR_FAILED;
 			continue;
 		}
-		c = linear_enters(l, r, l->beta[r] < to, low);
+		c = linear_enters(l, l->t[r], l->beta[r] < to, low);
 		if (c == l->n) {
 			if (linear_shown_empty(l, r))
 				return LINEAR_EMPTY;
@@ -455,6 +459,13 @@ linear_renumber(struct linear *l, const size_t *now)
 }
 
 void
+linear_cut_back(struct linear *l, size_t rows)
+{
+	l->m = rows;
+	linear_start(l);
+}
+
+void
 linear_drop(struct linear *l, size_t first, size_t *now)
 {
 	size_t kept = 0, rows = 0;
@@ -490,8 +501,30 @@ linear_forced(const struct linear *l, size_t var, bool up)
 	if (w >= 0)
 		return 0;
 	part = up ? ceil(l->beta[r]) - l->beta[r] : l->beta[r] - floor(l->beta[r]);
-	c = linear_enters(l, r, up, false);
+	c = linear_enters(l, l->t[r], up, false);
 	return c == l->n ? INFINITY : fabs(l->d[c] / l->t[r][c]) * part;
+}
+
+void
+linear_sum(const struct linear *l, const size_t *var, size_t n, double *row)
+{
+	memset(row, 0, l->n * sizeof(*row));
+	for (size_t k = 0; k < n; k++) {
+		ptrdiff_t w = l->where[var[k]];
+
+		if (w >= 0)
+			row[w]--;
+		else
+			linear_less(row, l->t[-1 - w], -1, l->n);
+	}
+}
+
+double
+linear_sum_forced(const struct linear *l, const double *row, double by)
+{
+	size_t c = linear_enters(l, row, by > 0, false);
+
+	return c == l->n ? INFINITY : fabs(l->d[c] / row[c] * by);
 }
 
 double
@@ -500,7 +533,11 @@ linear_lower(const struct linear *l)
 	double b = 0;
 
 	memcpy(l->sum, l->cost, l->n * sizeof(*l->sum));
-	for (size_t r = 0; r < l->m; r++)
-		b += linear_add(l, r, linear_price(l, r));
+	for (size_t r = 0; r < l->m; r++) {
+		ptrdiff_t w = l->where[l->n + r];
+
+		if (w >= 0 && (l->d[w] > 0 || isfinite(l->hi[l->n + r])))
+			b += linear_add(l, r, l->d[w]);
+	}
 	return linear_least(l) - b;
 }

@@ -20,7 +20,7 @@ libplan_a_SOURCES = \
 	src/plan/explain.c src/plan/explain.h \
 	src/plan/idle.c src/plan/idle.h \
 	src/plan/latency.c src/plan/latency.h \
-	src/plan/linear.c src/plan/linear.h \
+	src/plan/linear.c src/plan/linear.h src/plan/linear_cut.c src/plan/linear_cut.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_chain.c src/plan/place_chain.h src/plan/place_chain_impl.h src/plan/place_chain_prove.c \
 	src/plan/place_chain_time.c \
@@ -36,6 +36,7 @@ libplan_a_SOURCES = \
 	src/plan/scalehours.c src/plan/scalehours.h \
 	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h src/plan/schedule_rules.h \
 	src/plan/schedule_change.c \
+	src/plan/schedule_cut.c \
 	src/plan/schedule_hours.c \
 	src/plan/schedule_joint.c \
 	src/plan/schedule_merit.c \
@@ -43,6 +44,7 @@ libplan_a_SOURCES = \
 	src/plan/schedule_rows.c \
 	src/plan/schedule_rules.c \
 	src/plan/schedule_search.c \
+	src/plan/schedule_tree.c src/plan/schedule_tree.h \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_job.c src/plan/spot_job.h \
 	src/plan/spot_exact.c \

@@ -1,5 +1,5 @@
 /* src/plan/schedule_rules.h - the program of schedules under quotas, shares and one budget.  Floor:
- * domain; for schedule_r*.c. */
+ * domain; for schedule_*.c. */
 #ifndef BERTH_PLAN_SCHEDULE_RULES_H
 #define BERTH_PLAN_SCHEDULE_RULES_H
 
@@ -45,6 +45,13 @@ struct rules_row {
 	size_t member, stretch, quota;
 };
 
+/* A sum of purchases, which is whole. */
+struct rules_sum {
+	size_t *offer, n, row; /* [n]; row: its slack is most less the sum; SIZE_MAX: not in the
+				  program now */
+	double most;
+};
+
 struct rules {
 	struct schedule_work *w; /* [n] members, with the same borders */
 	size_t n, stretches, n_quotas;
@@ -65,8 +72,11 @@ struct rules {
 	size_t n_servers, n_columns, n_offers, first_usd, budget_row,
 	    rows; /* rows: without tangents */
 	VEC(struct rules_peak) peak;
-	VEC(struct rules_row) row;       /* [rows] */
-	VEC(struct rules_cut) * cut;     /* [stretches][n_pieces] */
+	VEC(struct rules_row) row;   /* [rows] */
+	VEC(struct rules_cut) * cut; /* [stretches][n_pieces] */
+	VEC(struct rules_sum) sums;
+	struct rules_sum *sum;           /* [n_sums] */
+	size_t n_sums, held;             /* held: rows that stay in the program */
 	double *piece_usd, *piece_slope; /* [n_pieces] of the last rules_at(); slope: of a GPU */
 	size_t in;                       /* tangents in the program */
 	bool given;                      /* its hours are of another solve */
@@ -83,7 +93,7 @@ struct rules {
 			    what hours do; NULL: not priced yet */
 	double *least, *most,
 	    *all; /* [n_offers] bounds of all that may be better than the best; most, of all */
-	double *node_lo, *node_hi;
+	double *node_lo, *node_hi, *sum_lo, *sum_hi, *sum_row; /* of the node that is looked at */
 	double root_usd, *root_slope; /* bound of the first program, and what one more of each
 					 purchase adds to it */
 };
@@ -143,6 +153,8 @@ void rules_price_stretch(
 /* From s->best_usd, INFINITY if none is known, to the best within the work; s->lower: none costs
  * less. */
 void rules_search(struct rules *s);
+/* Cuts of the program as it is solved now, into it; how many. */
+size_t rules_cuts(struct rules *s);
 /* Single purchases more or fewer, and pairs that change places, as long as that helps. */
 void rules_polish(struct rules *s);
 

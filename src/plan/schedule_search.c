@@ -1,12 +1,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/schedule_rules.h"
+#include "plan/schedule_tree.h"
 #include "util/arena.h"
 
 #define RULES_NODES 40000
 #define RULES_TIGHT 1e-11
-#define RULES_ROUND 20 /* nodes after which counts near the program's are tried */
+#define RULES_ROUND 20        /* nodes after which counts near the program's are tried */
+#define RULES_CUT_ROUNDS 20   /* of cuts */
+#define RULES_CUT_WORK 0.1    /* parts of the work for those */
+#define RULES_CUT_STILL 3     /* rounds that hardly raise the bound, after which it ends */
+#define RULES_CUT_LITTLE 0.02 /* of what the first raised the bound by */
 #define RULES_LOOK                                                                                 \
 	0.125 /* parts of the work after which it goes on only if the gap fell by one              \
 	       */
@@ -100,16 +104,14 @@ search_cut(struct rules *s, size_t t, size_t piece, double guess, double tight)
 	return true;
 }
 
-/* Tangents that do not bind go out of the program, when they are many. */
+/* Rows that do not bind, but for those of the rules and the cuts that are held, go out of the
+ * program. */
 static void
 search_drop(struct rules *s)
 {
-	size_t *now;
+	size_t *now = arena_array(s->a, s->lp.m, sizeof(*now));
 
-	if (s->in < 4 * s->stretches * s->n_pieces + 60)
-		return;
-	now = arena_array(s->a, s->lp.m, sizeof(*now));
-	linear_drop(&s->lp, s->rows, now);
+	linear_drop(&s->lp, s->held, now);
 	s->in = 0;
 	for (size_t t = 0; t < s->stretches * s->n_pieces; t++)
 		for (size_t k = 0; k < s->cut[t].n; k++) {
@@ -119,6 +121,17 @@ search_drop(struct rules *s)
 				cut->row = now[cut->row];
 			s->in += cut->row != SIZE_MAX;
 		}
+	for (size_t k = 0; k < s->n_sums; k++)
+		if (s->sum[k].row != SIZE_MAX)
+			s->sum[k].row = now[s->sum[k].row];
+}
+
+/* ... when they are many. */
+static void
+search_slim(struct rules *s)
+{
+	if (s->in >= 4 * s->stretches * s->n_pieces + 60)
+		search_drop(s);
 }
 
 /* Cost of whole purchases, with tangents there; kept if it is the least. */
@@ -241,13 +254,13 @@ search_converge(struct rules *s, double *usd)
 {
 	*usd = -INFINITY;
 	while (s->work < s->work_max) {
-		size_t pivots = s->lp.pivots;
+		size_t pivots = s->lp.all_pivots;
 		double off = 0;
 		bool any = false;
 		enum linear_end end = linear_solve(&s->lp);
 
-		pivots = s->lp.pivots >= pivots ? s->lp.pivots - pivots : s->lp.pivots;
-		s->work += (double)(pivots + 1) * (double)s->lp.m * (double)s->lp.n;
+		s->work +=
+		    (double)(s->lp.all_pivots - pivots + 1) * (double)s->lp.m * (double)s->lp.n;
 		if (end != LINEAR_SOLVED)
 			return end == LINEAR_EMPTY ? SEARCH_EMPTY : SEARCH_STUCK;
 		*usd = fmax(*usd, linear_lower(&s->lp));
@@ -261,31 +274,6 @@ search_converge(struct rules *s, double *usd)
 			return SEARCH_SOLVED;
 	}
 	return SEARCH_SOLVED;
-}
-
-/* The purchase to branch on: where both ways raise the bound most; n_offers: all are whole. *up:
- * the way that raises it less. */
-static size_t
-search_broken(const struct rules *s, bool *up)
-{
-	double most = -1;
-	size_t best = s->n_offers;
-
-	for (size_t j = 0; j < s->n_offers; j++) {
-		double off = fabs(s->x[j] - round(s->x[j])), down, rise, score;
-
-		if (off <= RULES_WHOLE)
-			continue;
-		down = linear_forced(&s->lp, j, false);
-		rise = linear_forced(&s->lp, j, true);
-		score = fmin(1e12, fmax(down, 1e-6)) * fmin(1e12, fmax(rise, 1e-6)) + 1e-13 * off;
-		if (score <= most)
-			continue;
-		most = score;
-		best = j;
-		*up = rise < down || (rise == down && s->x[j] - floor(s->x[j]) > 0.5);
-	}
-	return best;
 }
 
 static void
@@ -304,52 +292,6 @@ search_round(struct rules *s)
 	rules_polish(s);
 }
 
-/* One bound that a node changes, beside those of the node that it came from. */
-struct rules_node {
-	const struct rules_node *from;
-	size_t offer;
-	double lo, hi, usd;
-};
-
-struct rules_stack {
-	struct rules_node **v;
-	size_t n;
-};
-
-/* False: the bounds leave nothing. */
-static bool
-search_bounds(struct rules *s, const struct rules_node *node)
-{
-	double *l = s->node_lo, *h = s->node_hi;
-
-	memcpy(l, s->least, (s->n_offers + 1) * sizeof(*l));
-	memcpy(h, s->most, (s->n_offers + 1) * sizeof(*h));
-	for (const struct rules_node *n = node; n != NULL && n->from != NULL; n = n->from) {
-		l[n->offer] = fmax(l[n->offer], n->lo);
-		h[n->offer] = fmin(h[n->offer], n->hi);
-	}
-	for (size_t j = 0; j < s->n_offers; j++)
-		if (l[j] > h[j])
-			return false;
-	for (size_t j = 0; j < s->n_offers; j++)
-		if (s->lp.lo[j] != l[j] || s->lp.hi[j] != h[j])
-			linear_bound(&s->lp, j, l[j], h[j]);
-	return true;
-}
-
-/* Counts of a purchase up to `at`, and those above. */
-static void
-search_part(struct rules *s, const struct rules_node *node, size_t j, double at, bool up_first,
-    struct rules_stack *stack)
-{
-	for (int k = 0; k < 2; k++) {
-		bool up = (k == 1) == up_first;
-		struct rules_node kid = { node, j, up ? at + 1 : 0, up ? INFINITY : at, node->usd };
-
-		stack->v[stack->n++] = arena_memdup(s->a, &kid, sizeof(kid));
-	}
-}
-
 /* The purchase whose count may still be most; n_offers: all are held. */
 static size_t
 search_widest(const struct rules *s)
@@ -366,24 +308,7 @@ search_widest(const struct rules *s)
 	return best;
 }
 
-/* Where a branch ends, the node of the lowest bound is next: it holds the bound of all down. */
-static void
-search_lowest(struct rules_stack *stack)
-{
-	struct rules_node *last;
-	size_t low = 0;
-
-	for (size_t k = 1; k < stack->n; k++)
-		if (stack->v[k]->usd <= stack->v[low]->usd)
-			low = k;
-	if (stack->n == 0)
-		return;
-	last = stack->v[stack->n - 1];
-	stack->v[stack->n - 1] = stack->v[low];
-	stack->v[low] = last;
-}
-
-/* The first program: its bound, slopes, and what one more of each limit would save. */
+/* The bound of the program as it is now, for all nodes, and its slopes. */
 static void
 search_root(struct rules *s, double usd)
 {
@@ -392,6 +317,12 @@ search_root(struct rules *s, double usd)
 	s->root_usd = fmin(usd, least);
 	for (size_t j = 0; j < s->n_offers; j++)
 		s->root_slope[j] = s->lp.sum[j];
+}
+
+/* What one more of each limit would save, by the first program. */
+static void
+search_prices(struct rules *s)
+{
 	if (!isnan(s->budget))
 		s->budget_price = linear_price(&s->lp, s->budget_row);
 	memset(s->price, 0, s->n_quotas * sizeof(*s->price));
@@ -403,6 +334,50 @@ search_root(struct rules *s, double usd)
 			for (size_t q = 0; q < s->n_quotas && s->cut[t].v[k].row != SIZE_MAX; q++)
 				s->price[q] += linear_price(&s->lp, s->cut[t].v[k].row) *
 					       s->cut[t].v[k].saves[q];
+}
+
+/* Cuts, for as long as they raise the bound, which all nodes have then. */
+static enum search_end
+search_cuts(struct rules *s, double *usd)
+{
+	enum search_end end = SEARCH_SOLVED;
+	double first = 0, until = s->work + RULES_CUT_WORK * s->work_max;
+	int still = 0;
+
+	for (int k = 0; k < RULES_CUT_ROUNDS && still < RULES_CUT_STILL && end == SEARCH_SOLVED &&
+			search_open(s, *usd) && s->work < fmin(until, s->work_max);
+	     k++) {
+		double now;
+
+		if (rules_cuts(s) == 0)
+			break;
+		end = search_converge(s, &now);
+		if (end != SEARCH_SOLVED)
+			break;
+		first = fmax(first, now - *usd);
+		still = now - *usd > RULES_CUT_LITTLE * first ? 0 : still + 1;
+		if (now > *usd)
+			search_root(s, now);
+		search_drop(s);
+		*usd = fmax(*usd, now);
+	}
+	s->held = s->lp.m;
+	return end;
+}
+
+/* A program that could not be solved begins again, without its cuts and tangents. */
+static enum search_end
+search_again(struct rules *s, const struct rules_node *node, double *usd)
+{
+	linear_cut_back(&s->lp, s->rows);
+	s->held = s->rows;
+	s->in = 0;
+	for (size_t t = 0; t < s->stretches * s->n_pieces; t++)
+		for (size_t k = 0; k < s->cut[t].n; k++)
+			s->cut[t].v[k].row = SIZE_MAX;
+	for (size_t k = 0; k < s->n_sums; k++)
+		s->sum[k].row = SIZE_MAX;
+	return rules_bounds(s, node) ? search_converge(s, usd) : SEARCH_EMPTY;
 }
 
 /* Purchases that are held: what they are is all that there is in the node. */
@@ -423,7 +398,7 @@ search_halve(struct rules *s, struct rules_node *node, struct rules_stack *stack
 
 	if (j == s->n_offers)
 		return search_held(s);
-	search_part(s, node, j, floor((s->node_lo[j] + s->node_hi[j]) / 2), false, stack);
+	rules_branch(s, node, j, floor((s->node_lo[j] + s->node_hi[j]) / 2), false, stack);
 	return true;
 }
 
@@ -453,44 +428,48 @@ search_whole(struct rules *s, struct rules_node *node, struct rules_stack *stack
 	if (!search_open(s, node->usd))
 		return false;
 	at = fmin(fmax(s->x[off], s->node_lo[off] + 1), s->node_hi[off]);
-	search_part(s, node, off, at - 1, true, stack);
+	rules_branch(s, node, off, at - 1, true, stack);
 	return true;
 }
 
 /* What the first node is asked beside its own bound. */
-static void
-search_first(struct rules *s, double usd)
+static enum search_end
+search_first(struct rules *s, double *usd)
 {
-	search_root(s, usd);
+	search_root(s, *usd);
+	search_prices(s);
 	if (s->n_hours > 1 && !s->given)
 		s->first = fmax(s->first, rules_price_single(s, s->x, true));
+	return search_cuts(s, usd);
 }
 
 /* One node: its program, then its two branches. True: it was branched. */
 static bool
 search_node(struct rules *s, struct rules_node *node, size_t count, struct rules_stack *stack)
 {
-	double usd;
-	size_t j;
+	double usd, at = 0;
+	size_t what;
 	bool up = false;
 	enum search_end end;
 
-	if (!search_open(s, node->usd) || !search_bounds(s, node))
+	if (!search_open(s, node->usd) || !rules_bounds(s, node))
 		return false;
 	end = search_converge(s, &usd);
 	if (count == 0 && end == SEARCH_SOLVED)
-		search_first(s, usd);
+		end = search_first(s, &usd);
 	if (end == SEARCH_SOLVED && search_open(s, usd) && count % RULES_ROUND == 0 &&
 	    s->work < s->work_max) {
 		search_round(s);
 		search_tighten(s);
-		if (!search_bounds(s, node))
+		if (!rules_bounds(s, node))
 			return false;
 		end = search_converge(s, &usd);
 	}
+	if (end == SEARCH_STUCK && s->lp.m > s->rows)
+		end = search_again(s, node, &usd);
 	if (end == SEARCH_EMPTY || !search_open(s, usd))
 		return false;
-	search_drop(s);
+	search_slim(s);
 	node->usd = fmax(node->usd, usd);
 	if (s->work >= s->work_max) {
 		stack->v[stack->n++] = node;
@@ -498,10 +477,10 @@ search_node(struct rules *s, struct rules_node *node, size_t count, struct rules
 	}
 	if (end == SEARCH_STUCK)
 		return search_halve(s, node, stack);
-	j = search_broken(s, &up);
-	if (j == s->n_offers)
+	what = rules_broken(s, &at, &up);
+	if (what == s->n_offers + s->n_sums)
 		return search_whole(s, node, stack);
-	search_part(s, node, j, floor(s->x[j]), up, stack);
+	rules_branch(s, node, what, floor(at), up, stack);
 	return true;
 }
 
@@ -540,10 +519,12 @@ rules_search(struct rules *s)
 	bool branched = true;
 
 	s->lower = INFINITY;
+	s->held = s->rows;
+	rules_sums(s);
 	stack.v[stack.n++] = &root;
 	for (size_t k = 0; stack.n > 0 && k < RULES_NODES && s->work < s->work_max; k++) {
 		if (!branched)
-			search_lowest(&stack);
+			rules_lowest(&stack);
 		branched = search_node(s, stack.v[--stack.n], k, &stack);
 		search_look(s, &stack, &at, &gap);
 	}

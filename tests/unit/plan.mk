@@ -117,3 +117,6 @@ tests_unit_commit_joint_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/linear.t
 tests_unit_linear_t_SOURCES = tests/unit/linear.c
 tests_unit_linear_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/linear_cut.t
+tests_unit_linear_cut_t_SOURCES = tests/unit/linear_cut.c
+tests_unit_linear_cut_t_LDADD = libtap.a $(PLAN_LIBS)
