@@ -513,27 +513,48 @@ placing_sums(const struct placing_work_space *w, const struct place_plan *plan, 
 		out->total_usd = fmax(0, out->total_usd);
 }
 
+/* The plan of what the store holds; w has o, accels, tables, a and keep. */
+static enum berth_code
+placing_plan(struct placing_work_space *w, struct store *store, const char *const *ids,
+    size_t n_ids, struct intent_turn *turn, struct place_plan *plan, struct berth_err *err)
+{
+	struct place_options po = {
+		.seed = w->o->seed, .rounds = w->o->rounds, .gap = PLACING_GAP
+	};
+	enum berth_code rc = placing_read(w, store, ids, n_ids, turn, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	placing_problem(w);
+	placing_warm(w);
+	placing_last(w);
+	rc = placing_solve(w, &po, plan, err);
+	return rc == BERTH_OK ? rc : err_ctx(err, "placement");
+}
+
 static enum berth_code
 placing_run_with(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, const char *const *ids, size_t n_ids,
     struct spot_tables *tables, struct arena *a, struct placing *out, struct berth_err *err)
 {
-	struct placing_work_space w = { .o = o, .accels = accels, .tables = tables, .a = a };
-	struct place_options po = { .seed = o->seed, .rounds = o->rounds, .gap = PLACING_GAP };
+	struct placing_work_space first = { .o = o, .accels = accels, .tables = tables, .a = a };
+	struct placing_work_space w = first;
 	struct place_plan plan;
 	int64_t began = time_mono_ms(), *left;
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
-	rc = placing_read(&w, store, ids, n_ids, &out->turn, err);
+	rc = placing_plan(&w, store, ids, n_ids, &out->turn, &plan, err);
+	if (rc == BERTH_OK && (first.keep = placing_backfill_missed(&w, &plan)) != NULL) {
+		if (o->inputs != NULL)
+			buf_free(o->inputs);
+		w = first;
+		rc = placing_plan(&w, store, ids, n_ids, &out->turn, &plan, err);
+	}
 	if (rc != BERTH_OK)
 		return rc;
-	placing_problem(&w);
-	placing_warm(&w);
-	placing_last(&w);
-	rc = placing_solve(&w, &po, &plan, err);
-	if (rc != BERTH_OK)
-		return err_ctx(err, "placement");
+	if (w.hold.job != PLACE_NONE && w.n_jobs > 0)
+		w.jobs[w.hold.job].kept = plan.chosen[w.hold.job] == PLACE_NONE;
 	left = placing_left(&w, &plan);
 	placing_raises(&w, &plan, left);
 	for (size_t i = 0; i < w.n_own; i++)

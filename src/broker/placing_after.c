@@ -164,9 +164,7 @@ placing_finish(struct placing_work_space *w, const struct place_options *o, stru
 	return place_finish_solve(&w->p, finish, o, w->a, plan, &w->by, err);
 }
 
-/* What a choice takes of each limit is given back to left [n_resources] (sign 1) or taken from it
- * (-1). */
-static void
+void
 placing_use(const struct placing_work_space *w, size_t k, int64_t sign, int64_t *left)
 {
 	const struct place_problem *p = &w->p;

@@ -9,6 +9,7 @@
 #include "broker/placing_impl.h"
 #include "store/job_rows.h"
 #include "util/arena.h"
+#include "util/str.h"
 #include "util/strmap.h"
 #include "util/time.h"
 
@@ -180,7 +181,8 @@ placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
 			placing_hold_for(w, i, &hint->over.v[k]);
 		return;
 	}
-	if ((w->jobs[i].job.marks & JOB_MARK_KEPT) == 0)
+	if ((w->jobs[i].job.marks & JOB_MARK_KEPT) == 0 &&
+	    (w->keep == NULL || !str_eq(w->jobs[i].job.id, w->keep)))
 		return;
 	for (size_t k = start[i]; k < start[i + 1]; k++) {
 		size_t j = w->offer.v[k];
@@ -391,6 +393,98 @@ placing_backfill(struct placing_work_space *w, size_t *start)
 	placing_hold_filter(w, start);
 	w->jobs[w->hold.job].kept = start[w->hold.job] == start[w->hold.job + 1];
 	return true;
+}
+
+/* Resources that candidate k takes of: use [0, n). */
+static size_t
+placing_use_at(const struct placing_work_space *w, size_t k, size_t use, size_t *n_out)
+{
+	const struct place_problem *p = &w->p;
+	size_t from = p->use_start[p->offer[k]], n = p->use_start[p->offer[k] + 1] - from;
+	size_t more = p->more == NULL ? 0 : p->more->start[k];
+
+	*n_out = n + (p->more == NULL ? 0 : p->more->start[k + 1] - more);
+	return use < n        ? p->resource[from + use]
+	       : use < *n_out ? p->more->resource[more + use - n]
+			      : PLACE_NONE;
+}
+
+/* With what those before it leave, do quotas alone keep out job i, where money and machines would
+ * let it go? short_of [n_quotas] becomes those that do. */
+static bool
+placing_missed_by(const struct placing_work_space *w, size_t i, const int64_t *left, bool *short_of)
+{
+	bool missed = false;
+
+	memset(short_of, 0, w->facts.n_quotas * sizeof(*short_of));
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
+		bool fits = true, lets = true;
+		size_t n = 1;
+
+		for (size_t u = 0; u < n; u++) {
+			size_t r = placing_use_at(w, k, u, &n);
+
+			if (r == PLACE_NONE || left[r] == PLACE_NO_LIMIT ||
+			    placing_own(w, k, r) <= left[r])
+				continue;
+			fits = false;
+			lets = lets && r < w->facts.n_quotas;
+			if (r < w->facts.n_quotas)
+				short_of[r] = true;
+		}
+		if (fits)
+			return false;
+		missed |= lets;
+	}
+	return missed;
+}
+
+/* Does a job that goes now, though its turn is behind that of job i, take of those quotas? */
+static bool
+placing_missed_for(const struct placing_work_space *w, const struct place_plan *plan, size_t i,
+    const bool *short_of)
+{
+	for (size_t j = 0; j < w->n_jobs; j++) {
+		size_t k = plan->chosen[j], n = 1;
+
+		if (k == PLACE_NONE || w->hold.turn[j] < w->hold.turn[i] || placing_later(w, j))
+			continue;
+		for (size_t u = 0; u < n; u++) {
+			size_t r = placing_use_at(w, k, u, &n);
+
+			if (r < w->facts.n_quotas && short_of[r])
+				return true;
+		}
+	}
+	return false;
+}
+
+const char *
+placing_backfill_missed(const struct placing_work_space *w, const struct place_plan *plan)
+{
+	const struct placing_hold *h = &w->hold;
+	bool *short_of = arena_array(w->a, w->facts.n_quotas, sizeof(*short_of));
+	size_t *at = arena_array(w->a, w->n_jobs, sizeof(*at));
+	int64_t *left;
+
+	if (h->frees == NULL || h->turn == NULL || h->job != PLACE_NONE || w->o->finish)
+		return NULL;
+	left = arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*left));
+	for (size_t i = 0; i < w->n_jobs; i++)
+		at[h->turn[i]] = i;
+	for (size_t x = 0; x < w->n_jobs; x++) {
+		size_t i = at[x], k = plan->chosen[i];
+
+		if (k != PLACE_NONE) {
+			placing_use(w, k, -1, left);
+			continue;
+		}
+		if (!placing_later(w, i) && w->p.cand_start[i] < w->p.cand_start[i + 1] &&
+		    placing_missed_by(w, i, left, short_of) &&
+		    placing_missed_for(w, plan, i, short_of))
+			return w->jobs[i].job.id;
+	}
+	return NULL;
 }
 
 const char *

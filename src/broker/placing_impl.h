@@ -109,6 +109,7 @@ struct placing_work_space {
 	struct job *running; /* [n_running] jobs that hold machines */
 	size_t n_running;
 	struct placing_hold hold;
+	const char *keep; /* id of a job that has a place kept although it has candidates; NULL */
 	struct placing_raise *raise; /* [n_resources] what more of each limit brings */
 	size_t *short_of;            /* [n_resources] scratch of placing_kept_out() */
 	struct shares shares;        /* with o->shares */
@@ -365,6 +366,14 @@ BERTH_MUST_CHECK enum berth_code placing_backfill_load(
  * is set. True: the candidates have changed, and start [n_jobs + 1] with them.
  */
 bool placing_backfill(struct placing_work_space *w, size_t *start);
+/* What a candidate takes of each limit is given back to left [n_resources] (sign 1) or taken from
+ * it
+ * (-1). */
+void placing_use(const struct placing_work_space *w, size_t k, int64_t sign, int64_t *left);
+/* Id of the first job in turn that the plan leaves out, as those before it take too much of a quota
+ * for it, and some behind it take of that quota now: it is to have a place kept. NULL: none is. */
+const char *placing_backfill_missed(
+    const struct placing_work_space *w, const struct place_plan *plan);
 /* What that means to job i, which has no candidate: "waits so that job j-7 can start at TIME";
  * NULL: nothing. */
 const char *placing_backfill_text(const struct placing_work_space *w, size_t i);

@@ -70,6 +70,49 @@ is big 'done'
 is long running "and then the others go on"
 replays
 
+# All submitted for one tick: the large one has its place kept in that tick, as if those before it ran already.
+site
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+job big 8 1h
+job short 1 30m
+job long 1 3h
+run place -o json
+expect_json '$.jobs[6].id' "$(cat big)"
+expect_json '$.jobs[6].offer' null
+expect_json '$.jobs[8].refused.reserved' 3 'place keeps it too, on machines of each size'
+run tick
+is a6 placed
+is short placed "it ends before what is kept"
+is long queued "it would not, and waits from the first tick on"
+run jobs -o csv --columns name,reason
+expect_out_has "^big,.*its place is kept, so that it can start at 2026-11-30T02:0[0-9]:"
+expect_out_has "^long,.*waits so that job $(cat big) can start at 2026-11-30T02:0"
+replays
+run tick --until +2h10m
+NOW=2026-11-30T02:10:00Z
+is big running "it starts when those before it have ended"
+is long queued
+
+# What fits beside those before it needs none kept, and neither does one that money keeps out.
+site '' 12
+for i in 1 2 3; do job a$i 1 2h; done
+job big 8 1h
+job long 1 9h
+job last 1 9h
+run tick
+is big placed
+is long placed
+run jobs -o csv --columns name,reason
+expect_out_lacks 'its place is kept'
+site
+run budget set all -c 20 -p total
+for i in 1 2 3; do job a$i 1 2h; done
+job big 8 9h
+job long 1 3h
+run tick
+is big queued 'no money is there for it'
+is long placed
+
 # Room beside it: four of eight are free at 2 h, and two more at once and then; those behind it may have these, and no third.
 site
 job a1 4 2h
