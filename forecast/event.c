@@ -27,6 +27,13 @@ fc_event_state_name(enum fc_event_state s)
 	return names[s];
 }
 
+/* GPUs of the series for each one of the event. */
+static double
+event_part(const struct fc_event_use *u)
+{
+	return u->rate > 0 ? u->share * u->rate : u->share;
+}
+
 /* Quantile u of a triangular distribution (Kotz & van Dorp, 2004, eq. 1.5). */
 static double
 event_triangle(const struct fc_range *r, double u)
@@ -149,7 +156,8 @@ event_lift(struct fc_series *s, const struct fc_event_use *u, double *mean, doub
 		    (double)(s->t0 + (int64_t)i * s->step_s) + 0.5 * (double)s->step_s, &f, &g);
 		for (int k = 0; k < 2; k++)
 			if (v[k] != NULL && f > 0)
-				v[k][i] = fmax(0, v[k][i] * (f_now / f) + u->share * (g_now - g));
+				v[k][i] =
+				    fmax(0, v[k][i] * (f_now / f) + event_part(u) * (g_now - g));
 			else if (v[k] != NULL)
 				v[k][i] = f_now > 0 ? NAN : 0;
 	}
@@ -162,7 +170,7 @@ event_shown(const struct fc_event_use *u)
 	double nothing = u->event->kind == FC_EVENT_GPUS ? 0 : 1, said = u->event->size.likely;
 
 	if (u->event->kind == FC_EVENT_GPUS)
-		said *= u->share;
+		said *= event_part(u);
 	return fabs(u->measured - said) < fabs(u->measured - nothing);
 }
 
@@ -190,7 +198,7 @@ event_place(const struct fc_series *s, struct fc_event_use *u)
 	u->state = event_likely(e).end <= last ? FC_EVENT_OVER : FC_EVENT_SEEN;
 	if (isnan(u->measured))
 		return;
-	found = e->kind == FC_EVENT_GPUS ? u->measured / u->share : u->measured;
+	found = e->kind == FC_EVENT_GPUS ? u->measured / event_part(u) : u->measured;
 	u->size = fmin(fmax(found, e->size.least), e->size.most);
 }
 
@@ -284,7 +292,7 @@ event_sum(const struct event_mix *m, size_t n, size_t k, double t, double *f, do
 			continue;
 		event_effect(m[i].use->event, &m[i].draw[k], t, &fi, &gi);
 		*f *= m[i].f_now[k] > 0 ? fi / m[i].f_now[k] : 1;
-		*g += m[i].use->share * (gi - m[i].g_now[k]);
+		*g += event_part(m[i].use) * (gi - m[i].g_now[k]);
 	}
 }
 

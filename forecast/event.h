@@ -50,6 +50,7 @@ const char *fc_event_state_name(enum fc_event_state s); /* "ahead" "seen" "over"
 struct fc_event_use {
 	const struct fc_event *event;
 	double share; /* of the event's GPUs that fall on this series */
+	double rate;  /* GPUs of the series that one of the event counts as; 0: 1 */
 	enum fc_event_state state;
 	double size; /* SEEN, OVER: what is taken for its size (all of it, not the share's) */
 	double

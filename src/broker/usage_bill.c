@@ -16,6 +16,7 @@
 struct bill_total {
 	uint32_t target;
 	int64_t start, end;
+	const char *form; /* of its GPUs; NULL: beside its labels nothing says it */
 	double value;
 };
 
@@ -220,17 +221,19 @@ usage_bill_take(void *arg, const struct focus_bill *row, struct berth_err *err)
 }
 
 static void
-bill_add(struct usage_bill *b, uint32_t target, const struct bill_sum *sum, double value)
+bill_add(struct usage_bill *b, uint32_t target, const char *form, const struct bill_sum *sum,
+    double value)
 {
 	int added;
 	size_t *at = strmap_add(b->set->a, &b->by_key,
-	    arena_printf(
-		b->set->a, "%u %lld %lld", target, (long long)sum->start, (long long)sum->end),
+	    arena_printf(b->set->a, "%u %lld %lld %s", target, (long long)sum->start,
+		(long long)sum->end, form != NULL ? form : "-"),
 	    b->totals.n, &added);
 
 	if (added)
-		VEC_PUSH(
-		    b->set->a, &b->totals, (struct bill_total){ target, sum->start, sum->end, 0 });
+		VEC_PUSH(b->set->a, &b->totals,
+		    ((struct bill_total){ target, sum->start, sum->end,
+			form != NULL ? arena_strdup(b->set->a, form) : NULL, 0 }));
 	b->totals.v[*at].value += value;
 }
 
@@ -240,14 +243,20 @@ bill_sum_view(struct usage_bill *b, const json_t *tree, const char *view,
     const struct bill_sum *sum, struct berth_err *err)
 {
 	double hours = (double)(sum->end - sum->start) / 3600;
+	const char *form = json_string_value(json_object_get(tree, "form"));
 	uint32_t gpus, cost;
 	enum berth_code rc = bill_pair(b, tree, view, sum->currency, sum->used ? &gpus : NULL,
 	    isnan(sum->cost) ? NULL : &cost, err);
 
-	if (rc == BERTH_OK && sum->used)
-		bill_add(b, gpus, sum, sum->gpu_hours / hours);
+	/* A source that says no form has a row wherever one with a form has: what an older berth
+	 * left of it in a step that was not full is not counted beside. */
+	if (rc == BERTH_OK && sum->used) {
+		bill_add(b, gpus, form, sum, sum->gpu_hours / hours);
+		if (form != NULL)
+			bill_add(b, gpus, NULL, sum, 0);
+	}
 	if (rc == BERTH_OK && !isnan(sum->cost))
-		bill_add(b, cost, sum, sum->cost / hours);
+		bill_add(b, cost, NULL, sum, sum->cost / hours);
 	return rc;
 }
 
@@ -297,9 +306,11 @@ bill_emit(struct usage_bill *b, struct spool *sp, struct berth_err *err)
 				b->set->targets.v[t->target].name));
 		v = v > 0 ? v : 0;
 		source = usage_source_put(b->set,
-		    arena_printf(b->set->a, "%s\n%lld", b->set->targets.v[t->target].name,
-			(long long)(t->end - t->start)),
+		    arena_printf(b->set->a, "%s\n%lld%s%s", b->set->targets.v[t->target].name,
+			(long long)(t->end - t->start), t->form != NULL ? "\n" : "",
+			t->form != NULL ? t->form : ""),
 		    t->target);
+		b->set->sources.v[source].form = t->form;
 		row = (struct usage_row){
 			.source = source, .t = t->start, .end = t->end, .value = v, .peak = v
 		};

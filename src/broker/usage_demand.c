@@ -4,6 +4,8 @@
 
 #include "broker/usage_jobs.h"
 #include "ingest/demand.h"
+#include "model/formmix.h"
+#include "store/form_rows.h"
 #include "store/tier_rows.h"
 #include "util/buf.h"
 #include "util/json.h"
@@ -19,7 +21,18 @@ struct demand_series {
 	int64_t id; /* 0: not made yet */
 	uint32_t target;
 	const char *unit;
-	bool none; /* nothing ever waited for it: no series of zeros is made */
+	bool none;               /* nothing ever waited for it: no series of zeros is made */
+	const char *form;        /* of all of its GPUs where n_parts is 0; NULL: nothing says any */
+	uint32_t part;           /* the first of its parts; behind it: */
+	uint32_t n_parts;        /* 0: its GPUs are all of one form */
+	VEC(const char *) forms; /* that occur */
+};
+
+/* What a series has of one form (NULL: it is not said), as a group of its own. */
+struct demand_part {
+	uint32_t series;
+	const char *form;
+	const struct sample *v; /* of the steps that are handed on, in scratch */
 };
 
 /* Jobs of one label set with one number of GPUs; class 2i is when they hold them, 2i+1 when they
@@ -37,6 +50,7 @@ struct demand_label {
 			  them */
 	uint32_t held[DEMAND_GROUPS_MAX], queued[DEMAND_GROUPS_MAX]; /* [n] series */
 	size_t n;
+	const char *form; /* of its GPUs (model/formmix.h) */
 };
 
 struct making {
@@ -50,6 +64,8 @@ struct making {
 	VEC(struct demand_kind) kinds;
 	VEC(uint32_t) kind_label; /* label of each kind */
 	VEC(struct demand_series) series;
+	VEC(struct demand_part) parts; /* groups behind the series */
+	struct arena *scratch;
 	struct strmap by_name, by_series;
 	struct demand *demand;
 };
@@ -107,6 +123,7 @@ making_like(struct making *m, struct demand_label *l, struct berth_err *err)
 	buf_init(&b, 4096);
 	for (size_t k = 0; k < l->n; k++)
 		buf_printf(&b, "%u,", l->held[k]);
+	buf_printf(&b, "%s", l->form != NULL ? l->form : "-");
 	rc = buf_check(&b, "series of a job", err);
 	if (rc == BERTH_OK)
 		l->like =
@@ -138,6 +155,8 @@ making_label(struct making *m, const struct usage_label_row *row, const struct u
 		return rc;
 	l->id = row->id;
 	l->first = UINT32_MAX;
+	l->form = json_string_value(json_object_get(tree, "form"));
+	l->form = l->form != NULL ? arena_strdup(m->a, l->form) : NULL;
 	for (size_t v = 0; rc == BERTH_OK && v < n_views; v++) {
 		struct usage_label labels[INGEST_LABELS_MAX];
 		size_t n;
@@ -229,21 +248,95 @@ making_job(void *arg, const struct usage_job *j, struct berth_err *err)
 	return rc;
 }
 
+static bool
+making_same_form(const char *x, const char *y)
+{
+	return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+/* Puts what the GPUs of steps [n] were: mix[i], NULL where it is not known. */
+static enum berth_code
+making_forms(struct making *m, int64_t series_id, const struct sample *v, const char *const *mix,
+    size_t n, struct arena *a, struct berth_err *err)
+{
+	struct form_run *run = arena_array_of(a, n, struct form_run);
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		form_run_add(run, &k, v[i].t, m->step_s, v[i].mean * (double)m->step_s, mix[i]);
+	return store_forms_put(m->s, series_id, run, k, err);
+}
+
+/* Steps of a series all of whose GPUs are of one form. */
+static enum berth_code
+making_one_form(struct making *m, const struct demand_series *s, const struct sample *v, size_t n,
+    struct berth_err *err)
+{
+	const double all = 1;
+	struct arena *a = arena_new();
+	const char **mix = arena_array_of(a, n, const char *);
+	const char *text = formmix_text(a, &s->form, &all, 1);
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++)
+		mix[i] = v[i].mean > 0 ? text : NULL;
+	rc = making_forms(m, s->id, v, mix, n, a, err);
+	arena_free(a);
+	return rc;
+}
+
+/* Steps of one part; with the last part of a series its mixes are whole. */
+static enum berth_code
+making_emit_part(
+    struct making *m, uint32_t part, const struct sample *v, size_t n, struct berth_err *err)
+{
+	const struct demand_series *s = &m->series.v[m->parts.v[part].series];
+	enum berth_code rc = BERTH_OK;
+
+	m->parts.v[part].v = arena_memdup(m->scratch, v, n * sizeof(*v));
+	if (part + 1 == s->part + s->n_parts && s->id != 0) {
+		struct sample *sum = arena_array_of(m->scratch, n, struct sample);
+		const char **mix = arena_array_of(m->scratch, n, const char *);
+		const char **form = arena_array_of(m->scratch, s->n_parts, const char *);
+		double *amount = arena_array_of(m->scratch, s->n_parts, double);
+
+		for (size_t i = 0; i < n; i++) {
+			sum[i] = (struct sample){ .t = v[i].t };
+			for (size_t k = 0; k < s->n_parts; k++) {
+				form[k] = m->parts.v[s->part + k].form;
+				amount[k] = m->parts.v[s->part + k].v[i].mean;
+				sum[i].mean += amount[k];
+			}
+			mix[i] = formmix_text(m->scratch, form, amount, s->n_parts);
+		}
+		rc = making_forms(m, s->id, sum, mix, n, m->scratch, err);
+	}
+	if (part + 1 == m->parts.n)
+		arena_reset(m->scratch);
+	return rc;
+}
+
 static enum berth_code
 making_emit(void *arg, uint32_t group, const struct sample *v, size_t n, struct berth_err *err)
 {
 	struct making *m = arg;
-	struct demand_series *s = &m->series.v[group];
-	struct usage_target *t = &m->set->targets.v[s->target];
+	struct demand_series *s;
+	struct usage_target *t;
 	struct put_counts counts = { 0 };
 	enum berth_code rc = BERTH_OK;
 
+	if (group >= m->series.n)
+		return making_emit_part(m, group - (uint32_t)m->series.n, v, n, err);
+	s = &m->series.v[group];
+	t = &m->set->targets.v[s->target];
 	if (s->none)
 		return BERTH_OK;
 	if (s->id == 0)
 		rc = store_series_put(m->s, t->name, t->labels, s->unit, m->step_s, &s->id, err);
 	if (rc == BERTH_OK)
 		rc = store_samples_late(m->s, s->id, v, n, &m->rule, NULL, &counts, err);
+	if (rc == BERTH_OK && s->form != NULL)
+		rc = making_one_form(m, s, v, n, err);
 	t->t_min = v[0].t < t->t_min ? v[0].t : t->t_min;
 	t->t_max = v[n - 1].t > t->t_max ? v[n - 1].t : t->t_max;
 	return rc;
@@ -276,6 +369,58 @@ making_leave_out(struct making *m, struct berth_err *err)
 	return rc;
 }
 
+/* Which forms each series has in this window, and the parts of those that have several. */
+static void
+making_parts(struct making *m)
+{
+	m->parts.n = 0;
+	for (size_t i = 0; i < m->series.n; i++)
+		m->series.v[i].forms.n = 0;
+	for (size_t k = 0; k < m->kinds.n; k++) {
+		const struct demand_label *l = &m->labels[m->kind_label.v[k]];
+
+		for (size_t i = 0; i < l->n; i++) {
+			struct demand_series *s = &m->series.v[l->held[i]];
+			bool there = false;
+
+			for (size_t f = 0; f < s->forms.n && !there; f++)
+				there = making_same_form(s->forms.v[f], l->form);
+			if (!there)
+				VEC_PUSH(m->a, &s->forms, l->form);
+		}
+	}
+	for (size_t i = 0; i < m->series.n; i++) {
+		struct demand_series *s = &m->series.v[i];
+
+		s->part = (uint32_t)m->parts.n;
+		s->n_parts = s->forms.n > 1 ? (uint32_t)s->forms.n : 0;
+		s->form = s->forms.n == 1 ? s->forms.v[0] : NULL;
+		for (size_t f = 0; f < s->n_parts; f++)
+			VEC_PUSH(m->a, &m->parts,
+			    ((struct demand_part){ (uint32_t)i, s->forms.v[f], NULL }));
+	}
+}
+
+/* The groups that jobs of a label count in while they hold their GPUs. */
+static size_t
+making_held(
+    const struct making *m, const struct demand_label *l, struct arena *a, const uint32_t **out)
+{
+	uint32_t *group = arena_array_of(a, 2 * l->n, uint32_t);
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct demand_series *s = &m->series.v[l->held[i]];
+
+		group[n++] = l->held[i];
+		for (uint32_t p = s->part; p < s->part + s->n_parts; p++)
+			if (making_same_form(m->parts.v[p].form, l->form))
+				group[n++] = (uint32_t)m->series.n + p;
+	}
+	*out = group;
+	return n;
+}
+
 static enum berth_code
 making_sweep(struct making *m, struct berth_err *err)
 {
@@ -283,15 +428,17 @@ making_sweep(struct making *m, struct berth_err *err)
 	struct demand_class *classes = arena_array_of(a, 2 * m->kinds.n, struct demand_class);
 	enum berth_code rc;
 
+	making_parts(m);
 	for (size_t k = 0; k < m->kinds.n; k++) {
 		const struct demand_label *l = &m->labels[m->kind_label.v[k]];
 
-		classes[2 * k] = (struct demand_class){ m->kinds.v[k].gpus, l->held, l->n };
+		classes[2 * k].amount = m->kinds.v[k].gpus;
+		classes[2 * k].n_groups = making_held(m, l, a, &classes[2 * k].groups);
 		classes[2 * k + 1] = (struct demand_class){ m->kinds.v[k].gpus, l->queued, l->n };
 	}
 	rc = making_leave_out(m, err);
 	if (rc == BERTH_OK)
-		rc = demand_run(m->demand, classes, m->series.n, making_emit, m, err);
+		rc = demand_run(m->demand, classes, m->series.n + m->parts.n, making_emit, m, err);
 	arena_free(a);
 	return rc;
 }
@@ -331,7 +478,9 @@ static enum berth_code
 making_step(struct store *s, struct usage_set *set, struct usage_span span, int64_t step_s,
     const struct usage_view *views, size_t n_views, struct berth_err *err)
 {
-	struct making m = { .s = s, .set = set, .a = arena_new(), .step_s = step_s };
+	struct making m = {
+		.s = s, .set = set, .a = arena_new(), .step_s = step_s, .scratch = arena_new()
+	};
 	int64_t from = time_floor(span.from, step_s), to = time_floor(span.to + step_s - 1, step_s);
 	enum berth_code rc = making_labels(&m, views, n_views, err);
 
@@ -350,6 +499,7 @@ making_step(struct store *s, struct usage_set *set, struct usage_span span, int6
 		demand_free(m.demand);
 		m.demand = NULL;
 	}
+	arena_free(m.scratch);
 	arena_free(m.a);
 	return rc;
 }

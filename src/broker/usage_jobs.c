@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "broker/usage_jobs.h"
-#include "model/accel.h"
+#include "model/formmix.h"
 #include "store/tier_rows.h"
 #include "util/buf.h"
 #include "util/hash.h"
@@ -39,7 +39,7 @@ struct jobs_label {
 /* What labels_id of a reader and an accelerator come to. */
 struct jobs_numbered {
 	uint32_t labels_id; /* 0: empty */
-	const char *accel;
+	const char *card;
 	int64_t id;
 };
 
@@ -69,6 +69,7 @@ struct usage_jobs {
 
 struct jobs_type {
 	const char *name; /* of the whole card */
+	const char *form; /* model/formmix.h */
 	double share;
 };
 
@@ -168,8 +169,12 @@ jobs_type(struct usage_jobs *u, const char *type)
 		return t;
 	if (accel_resolve(u->o.accels, u->set->a, type, &ref)) {
 		t->share = ref.share;
-		if (ref.accel != NULL)
-			t->name = accel_model(u->o.accels, ref.accel)->name;
+		if (ref.accel != NULL) {
+			const struct accel *model = accel_model(u->o.accels, ref.accel);
+
+			t->name = model->name;
+			t->form = form_of(ref.accel, model);
+		}
 	} else {
 		u->say(u->arg, USAGE_REMARK, 0,
 		    arena_printf(u->set->a,
@@ -178,19 +183,25 @@ jobs_type(struct usage_jobs *u, const char *type)
 	return t;
 }
 
+/* One text for each card. */
+static const char *
+jobs_card(const struct jobs_type *type)
+{
+	return type->form != NULL && *type->form != '\0' ? type->form : type->name;
+}
+
 /*
- * All of what tells a set of labels: the accelerator, and each value behind its key. Returns its
+ * All of what tells a set of labels: the card, and each value behind its key. Returns its
  * length, 0: it is too long.
  */
 static size_t
-jobs_label_key(const struct ingest_job *j, const char *accel, char *out, size_t size)
+jobs_label_key(const struct ingest_job *j, const char *card, char *out, size_t size)
 {
 	char *p = out, *const end = out + size;
 
-	memcpy(p, &accel,
-	    sizeof(
-		accel)); /* one text for each accelerator, of jobs_type(), and one for each key */
-	p += sizeof(accel);
+	memcpy(p, &card,
+	    sizeof(card)); /* one text for each card, of jobs_card(), and one for each key */
+	p += sizeof(card);
 	for (size_t i = 0; i < j->n_labels; i++) {
 		const char *key = j->labels[i].key;
 		size_t len = strlen(j->labels[i].value) + 1;
@@ -206,15 +217,17 @@ jobs_label_key(const struct ingest_job *j, const char *accel, char *out, size_t 
 
 /* A set of labels that this load has not had yet. */
 static enum berth_code
-jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out,
-    struct berth_err *err)
+jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const struct jobs_type *type,
+    int64_t *id_out, struct berth_err *err)
 {
-	struct usage_label labels[INGEST_LABELS_MAX + 2];
+	struct usage_label labels[INGEST_LABELS_MAX + 3];
 	size_t n = j->n_labels;
 
 	for (size_t i = 0; i < n; i++)
 		labels[i] = j->labels[i];
-	labels[n++] = (struct usage_label){ "accelerator", accel };
+	labels[n++] = (struct usage_label){ "accelerator", type->name };
+	if (type->form != NULL)
+		labels[n++] = (struct usage_label){ "form", type->form };
 	if (*u->o.cluster != '\0' && *j->cluster == '\0')
 		labels[n++] = (struct usage_label){ "cluster", u->o.cluster };
 	if (usage_label_fault(labels, n) != NULL) {
@@ -227,24 +240,24 @@ jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *acc
 
 /* jobs_label() by all of the labels. */
 static enum berth_code
-jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const char *accel,
+jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const struct jobs_type *type,
     int64_t *id_out, struct berth_err *err)
 {
 	char key[JOBS_KEY_MAX];
-	size_t len = jobs_label_key(j, accel, key, sizeof(key));
+	size_t len = jobs_label_key(j, jobs_card(type), key, sizeof(key));
 	uint64_t h = hash_fast(key, len);
 	struct jobs_label **at = &u->labels[h % JOBS_LABEL_SLOTS], *l = *at;
 	enum berth_code rc;
 
 	if (len == 0)
-		return jobs_label_new(u, j, accel, id_out, err);
+		return jobs_label_new(u, j, type, id_out, err);
 	while (l != NULL && (l->hash != h || l->len != len || memcmp(l->key, key, len) != 0))
 		l = l->next;
 	if (l != NULL) {
 		*id_out = l->id;
 		return BERTH_OK;
 	}
-	rc = jobs_label_new(u, j, accel, id_out, err);
+	rc = jobs_label_new(u, j, type, id_out, err);
 	if (rc != BERTH_OK)
 		return rc;
 	l = arena_new_of(u->set->a, struct jobs_label);
@@ -253,22 +266,23 @@ jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const char *ac
 	return BERTH_OK;
 }
 
-/* The id in the store of a job's labels with one accelerator; accel is a text of jobs_type(). */
+/* The id in the store of a job's labels with one type of card. */
 static enum berth_code
-jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out,
-    struct berth_err *err)
+jobs_label(struct usage_jobs *u, const struct ingest_job *j, const struct jobs_type *type,
+    int64_t *id_out, struct berth_err *err)
 {
-	uint64_t h = hash_u64((uint64_t)(uintptr_t)accel ^ (uint64_t)j->labels_id << 32);
+	const char *card = jobs_card(type);
+	uint64_t h = hash_u64((uint64_t)(uintptr_t)card ^ (uint64_t)j->labels_id << 32);
 	struct jobs_numbered *t = &u->numbered[h & (JOBS_NUMBERED - 1)];
 	enum berth_code rc;
 
-	if (j->labels_id != 0 && t->labels_id == j->labels_id && t->accel == accel) {
+	if (j->labels_id != 0 && t->labels_id == j->labels_id && t->card == card) {
 		*id_out = t->id;
 		return BERTH_OK;
 	}
-	rc = jobs_label_find(u, j, accel, id_out, err);
+	rc = jobs_label_find(u, j, type, id_out, err);
 	if (rc == BERTH_OK && j->labels_id != 0)
-		*t = (struct jobs_numbered){ j->labels_id, accel, *id_out };
+		*t = (struct jobs_numbered){ j->labels_id, card, *id_out };
 	return rc;
 }
 
@@ -422,7 +436,7 @@ jobs_part(struct usage_jobs *u, const struct ingest_job *j, size_t i, const char
 		.until = j->end,
 		.state = jobs_states[j->state],
 		.gpus = j->gres[i].count * type->share * (double)j->tasks };
-	enum berth_code rc = jobs_label(u, j, type->name, &row.label, err);
+	enum berth_code rc = jobs_label(u, j, type, &row.label, err);
 
 	if (rc != BERTH_OK)
 		return rc;

@@ -2,6 +2,8 @@
 
 #include "broker/usage_load.h"
 #include "ingest/rollup.h"
+#include "model/formmix.h"
+#include "store/form_rows.h"
 #include "store/series_rows.h"
 #include "store/tier_rows.h"
 #include "util/duration.h"
@@ -49,6 +51,8 @@ struct loader {
 	uint32_t target; /* that the rollup is at */
 	bool open;
 	struct put_rule rule;
+	struct usage_forms forms;
+	const char *mix[LOAD_ROOM]; /* of each sample, in scratch */
 	struct sample samples[LOAD_ROOM];
 	int64_t rows[LOAD_ROOM]; /* behind each sample */
 	long lines[LOAD_ROOM];   /* of the first row of each */
@@ -82,7 +86,7 @@ load_index(struct loader *l)
 
 /* The source of a kept row; one that this load does not have is added. */
 static uint32_t
-load_kept_source(struct loader *l, uint32_t target, int64_t hash)
+load_kept_source(struct loader *l, uint32_t target, int64_t hash, const char *form)
 {
 	const struct load_known key = { .target = target, .hash = hash };
 	const struct load_known *known =
@@ -94,6 +98,7 @@ load_kept_source(struct loader *l, uint32_t target, int64_t hash)
 	source = usage_source_put(
 	    l->set, arena_printf(l->set->a, "kept\n%u\n%lld", target, (long long)hash), target);
 	l->set->sources.v[source].hash = hash;
+	l->set->sources.v[source].form = form != NULL ? arena_strdup(l->set->a, form) : NULL;
 	return source;
 }
 
@@ -114,7 +119,8 @@ load_kept(struct loader *l, uint32_t target, int64_t series_id, struct berth_err
 	if (rc == BERTH_OK)
 		t->partial = arena_array_of(l->set->a, n, int64_t);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		const struct usage_row u = { .source = load_kept_source(l, target, rows[i].source),
+		const struct usage_row u = { .source = load_kept_source(
+						 l, target, rows[i].source, rows[i].form),
 			.flags = USAGE_KEPT,
 			.t = rows[i].t,
 			.value = rows[i].value,
@@ -196,6 +202,26 @@ load_say_refused(struct loader *l, size_t i)
 	return n;
 }
 
+/* What the GPUs of the steps were, of those that the store took; where nothing was used, as before.
+ */
+static enum berth_code
+load_forms(struct loader *l, struct berth_err *err)
+{
+	const struct load_target *t = &l->targets[l->target];
+	struct form_run *run = arena_array_of(l->scratch, l->n, struct form_run);
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n && l->forms.told[l->target]; i++) {
+		const struct sample *v = &l->samples[i];
+		int64_t covered_s = v->covered_s != 0 ? v->covered_s : t->step_s;
+
+		if (l->fate[i] != PUT_REFUSED)
+			form_run_add(
+			    run, &n, v->t, t->step_s, v->mean * (double)covered_s, l->mix[i]);
+	}
+	return store_forms_put(l->s, t->id, run, n, err);
+}
+
 static enum berth_code
 load_flush(struct loader *l, struct berth_err *err)
 {
@@ -216,6 +242,8 @@ load_flush(struct loader *l, struct berth_err *err)
 		if (l->fate[i] == PUT_REPLACED)
 			l->counts.replaced += l->rows[i];
 	}
+	if (rc == BERTH_OK)
+		rc = load_forms(l, err);
 	l->n = 0;
 	arena_reset(l->scratch);
 	return rc;
@@ -237,7 +265,7 @@ load_keep(struct loader *l, const struct rollup_step *step, bool full, bool part
 		const struct usage_row *u = &step->window[i];
 
 		rows[i] = (struct raw_row){ step->t, l->set->sources.v[u->source].hash, u->t,
-			u->value, u->peak };
+			u->value, u->peak, l->set->sources.v[u->source].form };
 	}
 	return store_raw_replace(l->s, l->targets[l->target].id, step->t, rows, n, err);
 }
@@ -301,6 +329,9 @@ load_take_step(void *arg, const struct rollup_step *step, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	l->lines[l->n] = step->line;
+	l->mix[l->n] = l->forms.told[l->target]
+			   ? formmix_text(l->scratch, l->forms.form, step->form, l->forms.n)
+			   : NULL;
 	l->samples[l->n] = (struct sample){ step->t, step->mean, step->peak, step->covered_s };
 	l->rows[l->n++] = step->rows;
 	return BERTH_OK;
@@ -488,6 +519,8 @@ load_all(struct loader *l, const struct usage_counts *read, struct berth_err *er
 		rc = store_load_find(l->s, l->o->format, l->o->digest,
 		    l->o->options != NULL ? l->o->options : "", &l->counts.before, err);
 	l->rule.loaded_before = l->counts.before != 0;
+	if (rc == BERTH_OK && usage_forms(l->set, l->o->unit, &l->forms))
+		rc = rollup_forms(l->rollup, l->forms.of_source, l->forms.n, err);
 	if (rc != BERTH_OK)
 		return rc;
 	/* Kept rows may have brought sources that this load does not have. */

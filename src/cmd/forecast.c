@@ -429,6 +429,25 @@ forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct 
 	return calendar_options(ctx, v->zone, v->holidays, o, err);
 }
 
+/* Events that name one card of a group, in the unit of each series. */
+static enum berth_code
+forecast_rates(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
+{
+	const struct accel_table *accels;
+	enum berth_code rc = cmd_accels(ctx, &accels, err);
+
+	for (size_t k = 0; rc == BERTH_OK && k < f->map.n; k++) {
+		const char *name = f->map.entries[k].accelerator;
+		const struct accel *is = name != NULL ? accel_find(accels, name) : NULL;
+
+		for (size_t i = 0; i < f->n && is != NULL && is->n_members == 0; i++)
+			if (f->unit[i].in != NULL && f->unit[i].told)
+				f->uses[i][k].rate =
+				    accel_work_ratio(is, f->unit[i].in, f->precision);
+	}
+	return rc;
+}
+
 /* The histories as they would be had the events always stood as they stand now. */
 enum berth_code
 forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
@@ -443,6 +462,8 @@ forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *
 	f->uses = arena_array(ctx->arena, f->n, sizeof(*f->uses));
 	f->base = arena_array(ctx->arena, f->n, sizeof(*f->base));
 	rc = roadmap_uses(ctx, &f->map, f->rows, f->in, f->n, f->uses, err);
+	if (rc == BERTH_OK && f->unit != NULL)
+		rc = forecast_rates(ctx, f, err);
 	for (size_t i = 0; rc == BERTH_OK && i < f->n; i++)
 		fc_events_history(&f->recorded[i], f->uses[i], f->map.n, ctx->arena, &f->in[i]);
 	return rc;

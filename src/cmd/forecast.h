@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/joins.h"
 #include "cmd/roadmap.h"
+#include "cmd/unit.h"
 #include "forecast/answer.h"
 #include "forecast/forecast.h"
 #include "forecast/tree.h"
@@ -56,12 +57,14 @@ struct forecast_set {
 	struct joins joins;
 	int64_t *
 	    joined; /* [n] before this its history is that of what it came from; 0: it is its own */
-	struct fc_tree tree;        /* n_sums 0: none; series are the leaves, then the sums */
-	struct roadmap map;         /* n 0: none */
-	struct fc_event_use **uses; /* [n][map.n] */
-	const double **base;        /* [n][horizon] mean without events; NULL without a roadmap */
-	double *caps;               /* [n] what its demand can not pass; NaN: none */
-	bool sum_capped;            /* a sum has one */
+	struct unit *unit; /* [n] what a plan counts them in; NULL: in cards, whatever they are */
+	enum accel_precision precision; /* whose rates compare them */
+	struct fc_tree tree;            /* n_sums 0: none; series are the leaves, then the sums */
+	struct roadmap map;             /* n 0: none */
+	struct fc_event_use **uses;     /* [n][map.n] */
+	const double **base; /* [n][horizon] mean without events; NULL without a roadmap */
+	double *caps;        /* [n] what its demand can not pass; NaN: none */
+	bool sum_capped;     /* a sum has one */
 	struct opt_list capacity_words,
 	    cap_words;              /* --capacity and --cap, as forecast_words() has them */
 	struct answer_facts *facts; /* what capacities are made of */

@@ -72,6 +72,8 @@ forecast_place(struct forecast_set *f, size_t k, size_t i)
 	f->joined[k] = f->joined[i];
 	f->queued[k] = f->queued[i];
 	f->coarse[k] = f->coarse[i];
+	if (f->unit != NULL)
+		f->unit[k] = f->unit[i];
 	if (f->uses != NULL)
 		f->uses[k] = f->uses[i];
 }

@@ -40,7 +40,7 @@ libcmd_a_SOURCES += \
 	src/cmd/scale.c \
 	src/cmd/simchart.c src/cmd/simcommit.c src/cmd/simcommit.h src/cmd/simjobs.c src/cmd/simjobs.h src/cmd/simscale.c src/cmd/simscale.h src/cmd/simscale_show.c src/cmd/simowned.c src/cmd/simowned.h src/cmd/simshow.c src/cmd/simshow.h src/cmd/simspot.c src/cmd/simspot.h src/cmd/simspot_load.c src/cmd/simulate.c \
 	src/cmd/submit.c \
-	src/cmd/tick.c \
+	src/cmd/tick.c src/cmd/unit.c src/cmd/unit.h src/cmd/simunit.c src/cmd/simunit.h \
 	src/cmd/version.c
 
 bin_PROGRAMS += berth

@@ -188,6 +188,7 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	m->o.then = then == NULL ? NULL : &then->demand;
+	m->o.no_forms = then != NULL && !then->has_forms;
 	if (rc == BERTH_OK && then == NULL) {
 		rc = plan_money_read(ctx, accels, &m->o, err);
 	} else if (rc == BERTH_OK) {

@@ -125,12 +125,14 @@ demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels,
     const struct fc_sum *sum, struct berth_err *err)
 {
 	const char **of = arena_array(ctx->arena, sum->n, sizeof(*of)), *next;
+	const struct unit **u = arena_array(ctx->arena, sum->n + 1, sizeof(*u));
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t k = 0; k < sum->n && rc == BERTH_OK; k++) {
 		const struct accel *accel;
 
 		of[k] = f->rows[sum->leaf[k]].name;
+		u[k] = &f->unit[sum->leaf[k]];
 		ps->queued += f->queued[sum->leaf[k]];
 		rc = demand_accel(ctx, accels, &f->rows[sum->leaf[k]], o->gpu, &accel, &next, err);
 		if (rc == BERTH_OK && ps->accel != NULL && ps->accel != accel)
@@ -140,6 +142,8 @@ demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels,
 			    sum->name, ps->accel->name, accel->name);
 		ps->accel = accel;
 	}
+	ps->unit = unit_sum(u, sum->n, ctx->arena);
+	ps->counted_in = ps->unit.in;
 	ps->of = of;
 	ps->n_of = sum->n;
 	return rc;
@@ -172,6 +176,58 @@ demand_of_sums(struct cmd_ctx *ctx, const struct accel_table *accels, const stru
 	return BERTH_OK;
 }
 
+/* Series of one accelerator are counted in one unit where they are added up, else each in its own;
+ * their histories are brought to it. */
+static void
+demand_units_choose(const struct plan_options *o, struct forecast_set *f,
+    const struct accel *const *accel, struct arena *a)
+{
+	struct unit **u = arena_array(a, f->n + 1, sizeof(*u));
+
+	for (size_t i = 0; i < f->n; i++) {
+		size_t n = 0;
+
+		if (f->unit[i].in != NULL)
+			continue;
+		for (size_t k = i; k < f->n; k++)
+			if (k == i || (demand_sums(o) && accel[k] == accel[i]))
+				u[n++] = &f->unit[k];
+		unit_choose(u, n, accel[i], o->precision);
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		unit_apply(&f->unit[i], &f->recorded[i], a);
+		f->in[i] = f->recorded[i];
+	}
+}
+
+/* What each series ran on, and the unit that makes of it; a recorded total has that of the others.
+ */
+static enum berth_code
+demand_units(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
+    struct forecast_set *f, struct berth_err *err)
+{
+	const struct accel **accel = arena_array(ctx->arena, f->n + 1, sizeof(*accel));
+	enum berth_code rc = BERTH_OK;
+
+	f->unit = arena_array(ctx->arena, f->n + 1, sizeof(*f->unit));
+	f->precision = o->precision;
+	for (size_t i = 0; i < f->n; i++) {
+		const char *name;
+
+		accel[i] = plan_accel(accels, &f->rows[i], o->gpu, ctx->arena, &name);
+	}
+	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {
+		for (size_t k = 0; k < f->n && accel[i] == NULL; k++)
+			accel[i] = accel[k];
+		if (accel[i] != NULL && !o->no_forms)
+			rc = unit_read(ctx->store, accels, &f->joins, &f->rows[i], accel[i],
+			    &f->recorded[i], f->joined[i], ctx->arena, &f->unit[i], err);
+	}
+	if (rc == BERTH_OK)
+		demand_units_choose(o, f, accel, ctx->arena);
+	return rc;
+}
+
 enum berth_code
 plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels,
     const struct plan_options *o, struct forecast_set *f, struct plan_series **ps_out,
@@ -191,6 +247,8 @@ plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels,
 	if (rc == BERTH_OK)
 		rc = demand_known(ctx, accels, o, f, err);
 	if (rc == BERTH_OK)
+		rc = demand_units(ctx, accels, o, f, err);
+	if (rc == BERTH_OK)
 		rc = forecast_roadmap(&as, f, err);
 	if (rc == BERTH_OK && demand_sums(o))
 		rc = forecast_tree(&as, f, err);
@@ -207,6 +265,8 @@ plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels,
 		*ps =
 		    (struct plan_series){ .series = f->rows[i], .node = i, .queued = f->queued[i] };
 		rc = demand_accel(ctx, accels, &ps->series, o->gpu, &ps->accel, &next, err);
+		ps->unit = f->unit[i];
+		ps->counted_in = ps->unit.in;
 	}
 	*n_out = f->n;
 	return rc;

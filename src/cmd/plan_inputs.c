@@ -140,6 +140,7 @@ plan_inputs_asked(struct jsonw *w, const struct plan_options *o)
 	jsonw_int(w, "starts_s", o->starts_s);
 	jsonw_str(w, "gpu", o->gpu);
 	jsonw_str(w, "events", o->roadmap);
+	jsonw_bool(w, "forms", !o->no_forms);
 }
 
 /* The offers that were read, by the ages of their prices and what was left out. */
@@ -250,6 +251,7 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 	}
 	plan_read_again(ctx, root, then);
 	then->has_gone = json_is_array(gone.v);
+	then->has_forms = json_is_true(jsonr_get(root, "forms").v);
 	for (size_t i = 0; i < jsonr_len(&gone); i++)
 		VEC_PUSH(ctx->arena, &then->gone.ids, json_integer_value(jsonr_at(&gone, i).v));
 	plan_stale_sort(&then->gone);

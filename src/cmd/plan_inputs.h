@@ -25,6 +25,7 @@ struct plan_then {
 	bool has_gone;           /* as has_stale */
 	struct plan_read read;   /* the offers; ids rise */
 	bool has_read;           /* as has_stale */
+	bool has_forms;          /* read alone: what history ran on was looked up */
 	const char **block;      /* [n_block] the block list; read alone, NULL: none was kept */
 	size_t n_block;
 };

@@ -96,7 +96,7 @@ plan_measured(const struct offer *x)
 static double
 plan_rated(const struct plan_options *o, const struct accel *accel, const struct plan_series *ps)
 {
-	double ratio = accel_work_ratio(accel, ps->accel, o->precision);
+	double ratio = accel_work_ratio(accel, ps->counted_in, o->precision);
 
 	if (accel_is(accel, ps->accel))
 		return ratio > 0 ? ratio : 1; /* a card whose rates nobody knows is what it says */
@@ -206,7 +206,6 @@ plan_rank(const struct plan_options *o, const struct accel_table *accels, struct
 	struct plan_ranked *r = arena_array(a, ps->n_market, sizeof(*r));
 
 	ps->speed = arena_array(a, ps->n_market, sizeof(*ps->speed));
-	ps->counted_in = accel_fastest(ps->accel, o->precision);
 	ps->forms.n = 0;
 	for (size_t i = 0; i < ps->n_market; i++) {
 		double speed = plan_speed(o, accels, ps, ps->market[i]);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "broker/placing.h"
+#include "cmd/unit.h"
 #include "forecast/event.h"
 #include "forecast/forecast.h"
 #include "model/accel.h"
@@ -105,6 +106,7 @@ struct plan_options {
 	    ladder_every_s; /* purchases in so many steps, so far apart; 0: all at once */
 	int64_t starts_s; /* time between start dates of later purchases; 0: all with the horizon */
 	const struct forecast_was *then; /* of a replay; NULL: what there is now */
+	bool no_forms; /* of a replay: what history ran on was not looked up then */
 	const struct plan_share *shares; /* [n_shares] of what is owned or bought */
 	size_t n_shares;
 	const struct opt_list *series,
@@ -167,10 +169,11 @@ struct plan_series {
 	double queued;  /* GPUs that were waited for beside what ran, mean of four weeks */
 	bool requested; /* ... and are in its demand */
 	const struct accel *accel;
-	const struct accel *counted_in; /* what its GPUs are: of a group the fastest card */
-	VEC(struct plan_form) forms;    /* on offer, of another speed than that */
-	const struct offer **market;    /* [n_market] offers that serve it, cheapest GPU-hour of its
-					   own accelerator first */
+	const struct accel *counted_in; /* what its GPUs are (cmd/unit.h) */
+	struct unit unit;
+	VEC(struct plan_form) forms; /* on offer, of another speed than that */
+	const struct offer **market; /* [n_market] offers that serve it, cheapest GPU-hour of its
+					own accelerator first */
 	size_t n_market;
 	double *speed; /* [n_market] GPUs of counted_in that one GPU there stands for */
 	const char *history_warning; /* what of it is kept coarser; NULL nothing */

@@ -193,6 +193,8 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	jsonw_str(w, "name", ps->series.name);
 	jsonw_str(w, "accelerator", ps->accel->name);
 	jsonw_str(w, "reference", ps->counted_in->name);
+	if (ps->unit.told)
+		unit_json(w, &ps->unit);
 	if (ps->n_of > 0) {
 		jsonw_begin_array(w, "of");
 		for (size_t k = 0; k < ps->n_of; k++)

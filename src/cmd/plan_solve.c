@@ -174,11 +174,20 @@ plan_share_barred(const struct plan_series *ps, size_t group, double least)
 	return ": it reserves nothing that fits, so that nothing may be bought at all";
 }
 
-/* Cards of one group that differ in speed: what history does not tell apart. */
+/* What GPUs are counted in, and cards of the group that differ from it in speed. */
 static void
 plan_forms(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 {
-	for (size_t i = 0; i < ps->forms.n; i++)
+	const char *unit = unit_say(&ps->unit, ps->accel, a);
+
+	if (unit != NULL)
+		plan_add(&ps->because, a, unit);
+	for (size_t i = 0; i < ps->forms.n && unit != NULL; i++)
+		plan_add(&ps->because, a,
+		    arena_printf(a, "each %s counts as %.2f %s, as they are rated at %s",
+			ps->forms.v[i].accel->name, ps->forms.v[i].speed, ps->counted_in->name,
+			accel_precision_name(o->precision)));
+	for (size_t i = 0; i < ps->forms.n && unit == NULL; i++)
 		plan_add(&ps->because, a,
 		    arena_printf(a,
 			"each %s counts as %.2f %s, as they are rated at %s: %s is taken to be the "

@@ -320,8 +320,9 @@ roadmap_concerns(
 		const char *name;
 
 		have = plan_accel(accels, s, NULL, tmp, &name);
-		named = want != NULL && have != NULL ? accel_is(have, want)
-						     : str_ieq(name, e->accelerator);
+		named = want != NULL && have != NULL
+			    ? accel_is(have, want) || (want->n_members == 0 && accel_is(want, have))
+			    : str_ieq(name, e->accelerator);
 		arena_free(tmp);
 	}
 	return named;

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/series_waits.h"
 #include "cmd/series_waste.h"
+#include "cmd/unit.h"
 #include "store/series_rows.h"
 #include "store/tier_rows.h"
 #include "util/arena.h"
@@ -259,7 +260,8 @@ series_json(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct b
 		jsonw_double(w, "last", v[i].stats.last);
 		jsonw_double(w, "gpu_seconds", v[i].stats.gpu_seconds);
 		jsonw_bool(w, "stale", v[i].stale);
-		if (o->samples) {
+		rc = unit_series_json(w, ctx->store, &v[i].row, err);
+		if (rc == BERTH_OK && o->samples) {
 			jsonw_begin_array(w, "points");
 			rc = series_each_point(ctx, &v[i].row, series_json_point, w, err);
 			jsonw_end_array(w);

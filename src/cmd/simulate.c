@@ -11,6 +11,7 @@
 #include "cmd/simscale.h"
 #include "cmd/simshow.h"
 #include "cmd/simspot.h"
+#include "cmd/simunit.h"
 #include "model/block.h"
 #include "model/series.h"
 #include "store/series_rows.h"
@@ -438,6 +439,8 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	struct simcommit_cell *cells;
 	struct series *rows;
 	struct fc_series *s;
+	struct unit *units;
+	struct jsonw *w;
 	struct progress bar;
 	size_t n, n_cells;
 	enum berth_code rc;
@@ -453,7 +456,9 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	if (n == 0)
 		return err_set(err, BERTH_EINFEASIBLE,
 		    "the store has no demand: record usage first (berth-record(1))");
-	rc = simowned_read(ctx, rows, n, &g.own, &g.n_own, err);
+	rc = simunit_read(ctx, rows, s, n, &units, err);
+	if (rc == BERTH_OK)
+		rc = simowned_read(ctx, rows, n, &g.own, &g.n_own, err);
 	if (rc != BERTH_OK)
 		return rc;
 	progress_start(&bar, cmd_progress(ctx), "simulate", "", 0);
@@ -467,7 +472,9 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = simshow_commit_svg(ctx, o->svg, cells, n_cells, err);
 	if (rc != BERTH_OK || !cmd_wants_json(ctx))
 		return rc == BERTH_OK ? simshow_commit(ctx, cells, n_cells, err) : rc;
-	simshow_commit_json(cmd_json_begin(ctx, "berth.simulation/1"), cells, n_cells);
+	w = cmd_json_begin(ctx, "berth.simulation/1");
+	simshow_commit_json(w, cells, n_cells);
+	simunit_json(w, rows, units, n);
 	return cmd_json_end(ctx, err);
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/accel.h"
+#include "model/formmix.h"
 #include "util/csv.h"
 #include "util/hash.h"
 #include "util/json.h"
@@ -179,16 +179,22 @@ focus_machine(struct focus *f, struct focus_row *r, double *count_out)
 	return count > 0;
 }
 
+/* The label of the card, and its form beside it (model/formmix.h). */
 static const char *
-focus_accel(struct focus *f, const char *name)
+focus_accel(struct focus *f, const char *name, const char **form_out)
 {
 	struct accel_ref ref;
 	int added;
 
+	*form_out = NULL;
 	if (str_eq(name, "unknown"))
 		return name;
-	if (accel_resolve(f->o->accels, f->a, name, &ref) && ref.accel != NULL)
-		return accel_model(f->o->accels, ref.accel)->name;
+	if (accel_resolve(f->o->accels, f->a, name, &ref) && ref.accel != NULL) {
+		const struct accel *model = accel_model(f->o->accels, ref.accel);
+
+		*form_out = form_of(ref.accel, model);
+		return model->name;
+	}
 	strmap_add(f->a, &f->unknown, name, 0, &added);
 	if (added)
 		f->sink->say(f->sink->arg, USAGE_REMARK, 0,
@@ -218,9 +224,12 @@ focus_labels(struct focus *f, const struct focus_row *r, struct usage_label *out
 		enum focus_col col;
 	} keys[] = { { "provider", FOCUS_PROVIDER }, { "region", FOCUS_REGION },
 		{ "zone", FOCUS_ZONE }, { "sku", FOCUS_SKU }, { "commitment", FOCUS_COMMITMENT } };
+	const char *form;
 	size_t n = 0;
 
-	out[n++] = (struct usage_label){ "accelerator", focus_accel(f, r->accelerator) };
+	out[n++] = (struct usage_label){ "accelerator", focus_accel(f, r->accelerator, &form) };
+	if (form != NULL)
+		out[n++] = (struct usage_label){ "form", form };
 	out[n++] = (struct usage_label){ "purchase", focus_purchase(f, r) };
 	if (!focus_blank(r->instance))
 		out[n++] = (struct usage_label){ "instance_type", r->instance };

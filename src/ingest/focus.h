@@ -23,7 +23,7 @@ struct focus_counts {
 	double cost; /* effective, in the currency of the bill */
 };
 
-#define FOCUS_LABELS_MAX 9
+#define FOCUS_LABELS_MAX 10
 
 /* A row about GPUs. */
 struct focus_bill {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ingest/metric.h"
-#include "model/accel.h"
+#include "model/formmix.h"
 #include "util/buf.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -24,6 +24,7 @@ struct points_signal {
 	int64_t n, absurd, absurd_t;
 	double absurd_value;
 	const char *what;
+	const char *form; /* of its GPUs (model/formmix.h) */
 };
 
 struct points {
@@ -42,6 +43,12 @@ struct points {
 	bool holders; /* some GPU's labels name who holds it */
 	struct points_counts counts;
 	VEC(double) sums; /* of a snapshot: by target; NaN nothing */
+	VEC(struct points_part {
+		uint32_t target;
+		const char *form;
+		double v;
+	})
+	parts; /* ... by target and form */
 };
 
 struct points *
@@ -245,6 +252,8 @@ points_watch(struct points *pts, const struct ingest_point *p, struct points_sig
 	s->idle = points_source(pts, "idle", key, idle);
 	s->held = points_source(pts, "held", key, held);
 	s->idle_held = points_source(pts, "held_idle", key, idle_held);
+	pts->set->sources.v[s->held].form = pts->set->sources.v[s->idle].form =
+	    pts->set->sources.v[s->idle_held].form = s->form;
 	snprintf(cover, sizeof(cover), "%u", held);
 	s->cover = points_source(pts, "cover", cover, held);
 	VEC_PUSH(pts->a, &pts->held_targets, held);
@@ -265,6 +274,48 @@ points_share(struct points *pts, const struct ingest_point *p, const struct metr
 	if (name == NULL || !accel_resolve(pts->o.accels, pts->a, name, &ref))
 		return metric_share(p);
 	return ref.share * metric_share(p);
+}
+
+/* What the GPUs are beside the label of their series; NULL: nothing. */
+static const char *
+points_form(struct points *pts, const struct ingest_point *p)
+{
+	char model[METRIC_MODEL_SIZE];
+	const char *name = metric_model(p, model);
+	struct accel_ref ref;
+
+	if (name == NULL || !accel_resolve(pts->o.accels, pts->a, name, &ref) || ref.accel == NULL)
+		return NULL;
+	return form_of(ref.accel, accel_model(pts->o.accels, ref.accel));
+}
+
+static void
+points_sum_form(struct points *pts, const struct points_signal *s, double v)
+{
+	for (size_t i = 0; i < pts->parts.n; i++)
+		if (pts->parts.v[i].target == s->target && pts->parts.v[i].form == s->form) {
+			pts->parts.v[i].v += v;
+			return;
+		}
+	VEC_PUSH(pts->a, &pts->parts, ((struct points_part){ s->target, s->form, v }));
+}
+
+/* The mix of a series of a snapshot; NULL: nothing says what its GPUs are. */
+static const char *
+points_mix(struct points *pts, uint32_t target)
+{
+	const char **form = arena_array_of(pts->a, pts->parts.n + 1, const char *);
+	double *v = arena_array_of(pts->a, pts->parts.n + 1, double);
+	bool any = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pts->parts.n; i++)
+		if (pts->parts.v[i].target == target) {
+			any = any || pts->parts.v[i].form != NULL;
+			form[n] = pts->parts.v[i].form != NULL ? pts->parts.v[i].form : "";
+			v[n++] = pts->parts.v[i].v;
+		}
+	return any ? formmix_text(pts->a, form, v, n) : NULL;
 }
 
 static void
@@ -293,7 +344,9 @@ points_new_signal(struct points *pts, const struct ingest_point *p, const struct
 	s->rule = rule;
 	s->target = target;
 	s->share = points_share(pts, p, rule);
+	s->form = points_form(pts, p);
 	s->source = points_source(pts, "point", pts->key.p, target);
+	pts->set->sources.v[s->source].form = s->form;
 	s->what = arena_printf(
 	    pts->a, "%s%s%s", p->metric, gpu != NULL ? " of " : "", gpu != NULL ? gpu : "");
 	if (gpu != NULL) {
@@ -395,6 +448,7 @@ points_value(struct points *pts, const struct ingest_point *p, struct points_sig
 	v *= s->share;
 	if (pts->o.snapshot) {
 		points_sum(pts, s->target, v);
+		points_sum_form(pts, s, v);
 		return BERTH_OK;
 	}
 	rc = points_put(pts, s->source, 0, p->t, 0, v, err);
@@ -447,10 +501,13 @@ points_snapshot(struct points *pts, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	for (uint32_t i = 0; rc == BERTH_OK && i < pts->sums.n; i++)
-		if (!isnan(pts->sums.v[i]))
-			rc = points_put(pts,
-			    usage_source_put(pts->set, arena_printf(pts->a, "snapshot\n%u", i), i),
-			    0, pts->o.at, 0, pts->sums.v[i], err);
+		if (!isnan(pts->sums.v[i])) {
+			uint32_t source =
+			    usage_source_put(pts->set, arena_printf(pts->a, "snapshot\n%u", i), i);
+
+			pts->set->sources.v[source].form = points_mix(pts, i);
+			rc = points_put(pts, source, 0, pts->o.at, 0, pts->sums.v[i], err);
+		}
 	return rc;
 }
 

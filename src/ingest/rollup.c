@@ -10,7 +10,7 @@
 struct rollup_active {
 	int64_t end;
 	double value, peak;
-	uint32_t flags;
+	uint32_t flags, form;
 };
 
 struct rollup {
@@ -27,7 +27,10 @@ struct rollup {
 	long double area;              /* of the open step */
 	struct usage_row *window;      /* [n_window] */
 	size_t n_window, window_cap;
-	int64_t lost_until; /* end of the last row that the window lacks */
+	int64_t lost_until;      /* end of the last row that the window lacks */
+	const uint32_t *form_of; /* [sources] */
+	size_t n_forms;
+	double *form_total, *form_area; /* [n_forms] of those in the heap; of the open step */
 };
 
 enum berth_code
@@ -44,7 +47,23 @@ rollup_free(struct rollup *r)
 		return;
 	free(r->heap);
 	free(r->window);
+	free(r->form_total);
+	free(r->form_area);
 	free(r);
+}
+
+enum berth_code
+rollup_forms(struct rollup *r, const uint32_t *of_source, size_t n_forms, struct berth_err *err)
+{
+	free(r->form_total);
+	free(r->form_area);
+	r->form_total = calloc(n_forms + 1, sizeof(*r->form_total));
+	r->form_area = calloc(n_forms + 1, sizeof(*r->form_area));
+	r->form_of = of_source;
+	r->n_forms = n_forms;
+	return r->form_total != NULL && r->form_area != NULL
+		   ? BERTH_OK
+		   : err_set(err, BERTH_ENOMEM, "out of memory");
 }
 
 void
@@ -59,13 +78,17 @@ rollup_begin(struct rollup *r, int64_t step_s, bool average, rollup_emit_fn *emi
 	r->total = r->total_peak = 0;
 	r->lost_until = INT64_MIN;
 	r->step.t = INT64_MIN;
+	for (size_t i = 0; i < r->n_forms; i++)
+		r->form_total[i] = 0;
 }
 
 static void
 rollup_open(struct rollup *r, int64_t t)
 {
-	r->step = (struct rollup_step){ .t = t };
+	r->step = (struct rollup_step){ .t = t, .form = r->form_area };
 	r->area = 0;
+	for (size_t i = 0; i < r->n_forms; i++)
+		r->form_area[i] = 0;
 	for (size_t i = 0; r->average && i < r->n_heap; i++)
 		if (r->heap[i].end > t && r->heap[i].peak > r->step.peak)
 			r->step.peak = r->heap[i].peak;
@@ -110,6 +133,8 @@ rollup_pass(struct rollup *r, int64_t to, struct berth_err *err)
 		until = to < end ? to : end;
 		r->area += (r->average ? r->total / (long double)r->n_heap : r->total) *
 			   (long double)(until - r->now);
+		for (size_t i = 0; i < r->n_forms; i++)
+			r->form_area[i] += r->form_total[i] * (double)(until - r->now);
 		r->step.covered_s += until - r->now;
 		if (!r->average && (double)r->total_peak > r->step.peak)
 			r->step.peak = (double)r->total_peak;
@@ -139,10 +164,14 @@ rollup_pop(struct rollup *r)
 	size_t i = 0;
 
 	rollup_count(r, r->heap[0].flags, false);
+	if (r->n_forms > 0)
+		r->form_total[r->heap[0].form] -= r->heap[0].value;
 	r->total -= (long double)r->heap[0].value;
 	r->total_peak -= (long double)r->heap[0].peak;
 	if (r->n_heap == 0) {
 		r->total = r->total_peak = 0; /* no rest of earlier roundings */
+		for (size_t k = 0; k < r->n_forms; k++)
+			r->form_total[k] = 0;
 		return;
 	}
 	for (;;) {
@@ -189,7 +218,10 @@ rollup_push(struct rollup *r, const struct usage_row *row, struct berth_err *err
 		heap[i] = heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
-	heap[i] = (struct rollup_active){ row->end, row->value, row->peak, row->flags };
+	heap[i] = (struct rollup_active){ row->end, row->value, row->peak, row->flags,
+		r->n_forms > 0 ? r->form_of[row->source] : 0 };
+	if (r->n_forms > 0)
+		r->form_total[heap[i].form] += row->value;
 	rollup_count(r, row->flags, true);
 	r->total += (long double)row->value;
 	r->total_peak += (long double)row->peak;

@@ -65,6 +65,7 @@ struct rollup_step {
 	const struct usage_row *window; /* [n_window] rows in force in the step; NULL: more than are
 					   kept, or one fills it */
 	size_t n_window;
+	const double *form; /* [n_forms] value times seconds of the rows of each form */
 };
 
 struct rollup;
@@ -76,6 +77,10 @@ void rollup_free(struct rollup *r);
 /* average: the mean of the rows in force at a time, not their sum; the peak is that of the highest
  * row. */
 void rollup_begin(struct rollup *r, int64_t step_s, bool average, rollup_emit_fn *emit, void *arg);
+/* Of the sources' rows, sums are kept by form of_source[row->source] < n_forms, which a caller that
+ * adds sources gives anew. Before rollup_begin(); n_forms 0: none are. BERTH_ENOMEM. */
+BERTH_MUST_CHECK enum berth_code rollup_forms(
+    struct rollup *r, const uint32_t *of_source, size_t n_forms, struct berth_err *err);
 /* By t; end > t. Steps without any row are not emitted: no data is not zero. */
 BERTH_MUST_CHECK enum berth_code rollup_add(
     struct rollup *r, const struct usage_row *row, struct berth_err *err);

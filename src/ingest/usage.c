@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ingest/usage.h"
+#include "model/series.h"
 #include "util/buf.h"
 #include "util/hash.h"
 #include "util/jsonw.h"
@@ -43,7 +44,7 @@ usage_source_put(struct usage_set *set, const char *key, uint32_t target)
 		struct usage_source *s = VEC_ADD(set->a, &set->sources);
 
 		*s = (struct usage_source){ arena_strdup(set->a, key), (int64_t)hash_str(key),
-			target, INT64_MAX, INT64_MIN };
+			target, INT64_MAX, INT64_MIN, NULL };
 		set->targets.v[target].n_sources++;
 	}
 	return (uint32_t)*at;
@@ -83,6 +84,32 @@ usage_seen(struct usage_set *set, uint32_t source, int64_t t)
 	s->t_max = t > s->t_max ? t : s->t_max;
 	g->t_min = t < g->t_min ? t : g->t_min;
 	g->t_max = t > g->t_max ? t : g->t_max;
+}
+
+bool
+usage_forms(const struct usage_set *set, const char *unit, struct usage_forms *out)
+{
+	struct strmap at = { 0 };
+	bool any = false;
+
+	out->n = 0;
+	out->form = arena_array_of(set->a, set->sources.n, const char *);
+	out->of_source = arena_array_of(set->a, set->sources.n, uint32_t);
+	out->told = arena_array_of(set->a, set->targets.n, bool);
+	for (size_t i = 0; i < set->sources.n; i++) {
+		const struct usage_source *s = &set->sources.v[i];
+		const struct usage_target *g = &set->targets.v[s->target];
+		const struct series as = { .unit = g->unit != NULL ? g->unit : unit };
+		int added;
+
+		out->of_source[i] = (uint32_t)*strmap_add(
+		    set->a, &at, s->form != NULL ? s->form : "\n", out->n, &added);
+		if (added)
+			out->form[out->n++] = s->form;
+		if (s->form != NULL && !g->average && series_is_gpus(&as))
+			any = out->told[s->target] = true;
+	}
+	return any;
 }
 
 static int

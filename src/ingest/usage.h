@@ -34,6 +34,8 @@ struct usage_source {
 	int64_t hash;    /* of key */
 	uint32_t target;
 	int64_t t_min, t_max; /* of its rows */
+	const char *form;     /* what its GPUs are (model/formmix.h), also a mix; NULL: nothing
+				 beside its labels */
 };
 
 /* One series that the load makes or adds to. */
@@ -63,6 +65,16 @@ BERTH_MUST_CHECK enum berth_code usage_target_put(struct usage_set *set, const c
     const char *labels, uint32_t *target_out, struct berth_err *err);
 /* Widens the times of a source and its target. */
 void usage_seen(struct usage_set *set, uint32_t source, int64_t t);
+
+/* The forms that sources say, each once. */
+struct usage_forms {
+	const char **form; /* [n] NULL: not said */
+	size_t n;
+	uint32_t *of_source; /* [sources] */
+	bool *told;          /* [targets] counts GPUs, and a source says what they are */
+};
+/* unit: of targets that have none. False: no target is told. */
+bool usage_forms(const struct usage_set *set, const char *unit, struct usage_forms *out);
 
 /* "accelerator=H100,team=nlp": labels [n] sorted by key here; values with , = or " stand in quotes.
  * "total" for none. */

@@ -4,7 +4,7 @@
 
 #include "ingest/slurmtime.h"
 #include "ingest/usage.h"
-#include "model/accel.h"
+#include "model/formmix.h"
 #include "model/series.h"
 #include "util/csv.h"
 #include "util/str.h"
@@ -43,7 +43,7 @@ struct csv_reader {
 	struct usage_counts counts;
 	usage_say_fn *say;
 	void *arg;
-	int time_col, value_col, peak_col, series_col;
+	int time_col, value_col, peak_col, series_col, form_col;
 	struct csv_label_col *labels; /* [n_labels] */
 	size_t n_labels;
 	int *key_cols; /* [n_key_cols] all but time, value, peak and measures */
@@ -240,9 +240,20 @@ csv_number(
 	return BERTH_OK;
 }
 
+/* What the row's GPUs are beside their labels; NULL: nothing. */
+static const char *
+csv_form(const struct csv_reader *r, const struct csv_row *row)
+{
+	const struct accel *known = NULL;
+
+	if (r->form_col >= 0 && r->o->accels != NULL)
+		known = accel_find(r->o->accels, row->field[r->form_col]);
+	return known != NULL ? form_of(known, accel_model(r->o->accels, known)) : NULL;
+}
+
 /*
- * The model, as the table spells it: memory tells products apart, SXM or PCIe does not, as in all
- * other formats. A name that nobody knows stays what it is and is told of once.
+ * The model, as the table spells it: memory tells products apart, SXM or PCIe is kept beside
+ * it, as in all other formats. A name that nobody knows stays what it is and is told of once.
  */
 static const char *
 csv_accel(struct csv_reader *r, const char *value)
@@ -325,6 +336,7 @@ csv_new_source(struct csv_reader *r, const struct csv_row *row, struct berth_err
 	if (rc != BERTH_OK)
 		return rc == BERTH_EINVAL ? BERTH_EUSAGE : rc; /* ends the load, not the row */
 	r->last_source = usage_source_put(r->set, r->key, target);
+	r->set->sources.v[r->last_source].form = csv_form(r, row);
 	return BERTH_OK;
 }
 
@@ -528,6 +540,8 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 			continue;
 		}
 		r->key_cols[r->n_key_cols++] = (int)i;
+		if (accel && r->form_col < 0)
+			r->form_col = (int)i;
 		if (!asked || ((int)i == r->series_col && o->n_by == 0))
 			continue;
 		r->labels[r->n_labels++] = (struct csv_label_col){ (int)i, key, accel };
@@ -590,7 +604,9 @@ usage_csv_read(FILE *f, const char *name, const struct usage_csv_options *o, str
     struct spool *sp, struct usage_counts *counts_out, usage_say_fn *say, void *arg,
     usage_progress_fn *progress, struct berth_err *err)
 {
-	struct csv_reader r = { .o = o, .set = set, .sp = sp, .say = say, .arg = arg };
+	struct csv_reader r = {
+		.o = o, .set = set, .sp = sp, .say = say, .arg = arg, .form_col = -1
+	};
 	enum berth_code rc;
 
 	r.key_cap = 256;

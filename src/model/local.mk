@@ -10,6 +10,7 @@ libmodel_a_SOURCES = \
 	src/model/commitment.h \
 	src/model/datapath.c src/model/datapath.h \
 	src/model/event.h \
+	src/model/formmix.c src/model/formmix.h \
 	src/model/holiday.c src/model/holiday.h \
 	src/model/job.c src/model/job.h \
 	src/model/jobspec.c src/model/jobspec.h \

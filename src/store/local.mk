@@ -9,6 +9,7 @@ libstore_a_SOURCES = \
 	src/store/series_rows.c src/store/sample_rows.c src/store/raw_rows.c src/store/series_rows.h \
 	src/store/tier.c src/store/tier.h src/store/tier_rows.c src/store/tier_rows.h src/store/tier_late.c src/store/tier_late.h \
 	src/store/tier_move.c src/store/tier_check.c src/store/history.c \
+	src/store/form_rows.c src/store/form_rows.h \
 	src/store/bill_rows.c src/store/bill_rows.h \
 	src/store/offer_rows.c src/store/offer_rows.h src/store/offer_replace.c src/store/offer_gaps.c \
 	src/store/job_rows.c src/store/job_rows.h \
@@ -44,7 +45,8 @@ MIGRATIONS = \
 	src/store/migrations/0015_job_marks.sql \
 	src/store/migrations/0016_decision_placement.sql \
 	src/store/migrations/0017_idling.sql \
-	src/store/migrations/0018_quota.sql
+	src/store/migrations/0018_quota.sql \
+	src/store/migrations/0019_form.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -88,6 +88,7 @@ struct raw_row {
 	int64_t source; /* hash of the full label set */
 	int64_t t;      /* the row's own time; it may lie before the step */
 	double value, peak;
+	const char *form; /* model/formmix.h; NULL: nothing to say */
 };
 /* Of steps in [from, to), by step, time, source. */
 BERTH_MUST_CHECK enum berth_code store_raw_list(struct store *s, int64_t series_id, int64_t from,

@@ -22,6 +22,7 @@ static const struct upkeep_table {
 	TABLE(series, "id"),
 	TABLE(sample, "series_id, t"),
 	TABLE(sample_part, "series_id, t"),
+	TABLE(series_form, "series_id, t"),
 	TABLE(raw, "series_id, step, t, source"),
 	TABLE(rollup, "series_id, tier, t"),
 	TABLE(rollup_mark, "series_id"),
@@ -96,6 +97,8 @@ static const struct {
 	    "SELECT count(*) FROM rollup WHERE series_id NOT IN (SELECT id FROM series)" },
 	{ "stretches of the ledger of a series that does not exist",
 	    "SELECT count(*) FROM ledger_step WHERE series_id NOT IN (SELECT id FROM series)" },
+	{ "forms of a series that does not exist",
+	    "SELECT count(*) FROM series_form WHERE series_id NOT IN (SELECT id FROM series)" },
 	{ "seconds of steps that are not there",
 	    "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = a.series_id "
 	    "AND b.t = a.t WHERE b.t IS NULL" },

@@ -53,6 +53,7 @@ dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-owned.sh tests/cl
 dist_check_SCRIPTS += tests/cli/plan-forms.sh tests/cli/plan-runway.sh
 dist_check_SCRIPTS += tests/cli/plan-starts-joint.sh
 dist_check_SCRIPTS += tests/cli/plan-odd.sh tests/cli/plan-parts.sh tests/cli/plan-pairs.sh tests/cli/plan-starts-use.sh
+dist_check_SCRIPTS += tests/cli/plan-units.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
 dist_check_SCRIPTS += tests/cli/prices.sh
 dist_check_SCRIPTS += tests/cli/quotas.sh

@@ -163,8 +163,8 @@ test_refused(struct store *s)
 static void
 test_raw(struct store *s)
 {
-	const struct raw_row rows[] = { { T0, 7, T0 + 360, 8, 8 }, { T0, 7, T0 + 60, 4, 5 }, { T0, -9, T0 + 60, 1, 1 } };
-	const struct raw_row next = { T0 + STEP, 7, T0 + STEP - 60, 3, 3 };
+	const struct raw_row rows[] = { { T0, 7, T0 + 360, 8, 8, NULL }, { T0, 7, T0 + 60, 4, 5, "H100-PCIE-80GB" }, { T0, -9, T0 + 60, 1, 1, "" } };
+	const struct raw_row next = { T0 + STEP, 7, T0 + STEP - 60, 3, 3, NULL };
 	struct arena *a = arena_new();
 	struct raw_row *got;
 	struct berth_err err;
@@ -178,6 +178,8 @@ test_raw(struct store *s)
 	tap_code(store_raw_list(s, id, T0, T0 + STEP, a, &got, &n, &err), BERTH_OK, &err);
 	tap_ok(n == 3 && got[0].source == -9 && got[1].source == 7 && got[1].peak == 5 && got[2].t == T0 + 360,
 	    "of one step, by time, then source");
+	tap_ok(strcmp(got[0].form, "") == 0 && strcmp(got[1].form, "H100-PCIE-80GB") == 0 && got[2].form == NULL,
+	    "with the product, the word that none was said, or nothing");
 	tap_code(store_raw_replace(s, id, T0, NULL, 0, &err), BERTH_OK, &err);
 	tap_code(store_raw_list(s, id, T0, T0 + 2 * STEP, a, &got, &n, &err), BERTH_OK, &err);
 	tap_ok(n == 1 && got[0].step == T0 + STEP && got[0].t == T0 + STEP - 60, "a full step has none, its neighbour keeps them");
