@@ -61,6 +61,13 @@ row_is_blank(const char *s)
 	return false;
 }
 
+/* Nothing said is nothing asked; but a word for "not known" is no 0. */
+static bool
+row_is_unsaid(const char *s)
+{
+	return row_is_blank(s) && s[0] != '\0' && s[0] != '-' && !str_ieq(s, "none");
+}
+
 static enum berth_code
 row_refuse(const struct row *r, enum layout_field f, struct berth_err *err, const char *why)
 {
@@ -405,6 +412,23 @@ row_spot_too(const struct row *r, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* A price of which a part is not known is not known. */
+static void
+row_parts(const struct row *r, struct offer *o)
+{
+	const char *why =
+	    row_is_unsaid(row_text(r, LAYOUT_UPFRONT)) ? "nobody says what is paid upfront"
+	    : row_is_unsaid(row_text(r, LAYOUT_USAGE)) ? "nobody says what its use costs"
+	    : r->l->col[LAYOUT_UPFRONT] >= 0 && o->payment != PAYMENT_NONE && o->upfront.v == 0
+		? "it is paid upfront in part or whole, and nobody says how much"
+		: NULL;
+
+	if (why == NULL || !usd_known(o->price))
+		return;
+	o->price = USD_UNKNOWN;
+	r->out->doubt = why;
+}
+
 /* Nothing is paid by the hour where all is paid upfront: the figure times the hours of the term. */
 static enum berth_code
 row_all_upfront(const struct row *r, struct offer *o, struct berth_err *err)
@@ -462,6 +486,7 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts,
 			     "in another row";
 		return BERTH_OK;
 	}
+	row_parts(&r, o);
 	if (l->format == IMPORT_COLLECTED && (rc = row_all_upfront(&r, o, err)) != BERTH_OK)
 		return rc;
 	return row_spot_too(&r, err);

@@ -354,8 +354,10 @@ placing_told_counts(
 static bool
 placing_limit_purchase(const struct placing_limit *l, const struct offer *o)
 {
-	return l->purchase[0] == '\0' || str_eq(l->purchase, purchase_name(o->purchase)) ||
-	       (l->told != NULL && o->purchase == PURCHASE_RESERVED && o->kind != OFFER_BLOCK &&
+	enum purchase as = offer_counts_as(o);
+
+	return l->purchase[0] == '\0' || str_eq(l->purchase, purchase_name(as)) ||
+	       (l->told != NULL && as == PURCHASE_RESERVED && o->kind != OFFER_BLOCK &&
 		   str_eq(l->purchase, purchase_name(PURCHASE_ON_DEMAND)));
 }
 
@@ -374,6 +376,16 @@ placing_quota_weight(const struct placing_limit *l, const struct offer *o)
 		"vcpu")) /* a machine whose vCPUs nobody knows never fits a quota of them */
 		return isfinite(o->vcpus) && o->vcpus > 0 ? (int64_t)ceil(o->vcpus) : l->limit + 1;
 	return 1;
+}
+
+int64_t
+placing_quota_held(const struct placing_limit *l, const struct offer *o, int64_t now)
+{
+	struct offer as = *o;
+
+	if (!offer_paid_at(o, now))
+		as.paid_until = 0;
+	return placing_quota_weight(l, &as);
 }
 
 /* Which quotas count each offer. */
@@ -422,10 +434,10 @@ placing_quotas(const struct placing_rows *r, const struct placing_options *o, st
 		f->quotas[q] = (struct placing_quota){ &limits[q], limits[q].limit, false };
 		for (size_t i = 0; i < r->n_instances; i++)
 			f->quotas[q].left -=
-			    placing_quota_weight(&limits[q], &r->instances[i].offer);
+			    placing_quota_held(&limits[q], &r->instances[i].offer, o->now);
 		for (size_t i = 0; i < r->n_launches; i++)
 			f->quotas[q].left -=
-			    placing_quota_weight(&limits[q], &r->launches[i].offer);
+			    placing_quota_held(&limits[q], &r->launches[i].offer, o->now);
 		if (f->quotas[q].left < 0)
 			f->quotas[q].left = 0;
 	}

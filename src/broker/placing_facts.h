@@ -83,6 +83,8 @@ BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store,
 /* Does the quota count this offer, and how much of its unit one machine takes; 0: it does not count
  * it. */
 int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *o);
+/* The same of a machine that is there now: its commitment may have ended. */
+int64_t placing_quota_held(const struct placing_limit *l, const struct offer *o, int64_t now);
 /* The same of an offer and a quota by their places. */
 int64_t placing_takes_of(const struct placing_facts *f, size_t offer, size_t quota);
 

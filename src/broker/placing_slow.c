@@ -88,7 +88,7 @@ slow_quota(struct placing_work_space *w, const struct placing_move *m, int sign)
 	for (size_t q = 0; q < w->facts.n_quotas; q++)
 		w->facts.quotas[q].left +=
 		    sign * placing_move_machines(m) *
-		    placing_quota_weight(w->facts.quotas[q].limit, &m->in->offer);
+		    placing_quota_held(w->facts.quotas[q].limit, &m->in->offer, w->o->now);
 }
 
 /* What its machines will have cost beyond what is written down, until they are gone. */

@@ -232,7 +232,7 @@ simscale_table(struct cmd_ctx *ctx, const struct simscale_grid *g, const struct 
 		{ "policy", NULL, TABLE_TEXT, 0, 0 },
 		{ "cost", "COST H", TABLE_DOUBLE, 0, 0 },
 		{ "mean", "COST", TABLE_DOUBLE, 3, 0 },
-		{ "shortage", "SHORT %", TABLE_DOUBLE, 3, 0 },
+		{ "shortage", "SHORT", TABLE_SHARE, 3, 0 },
 		{ "short_hours", "SHORT H", TABLE_DOUBLE, 1, 0 },
 		{ "changes", NULL, TABLE_INT, 0, 0 },
 		{ "starts", NULL, TABLE_INT, 0, 0 },
@@ -254,7 +254,7 @@ simscale_table(struct cmd_ctx *ctx, const struct simscale_grid *g, const struct 
 		table_text(t, simscale_name(p));
 		table_double(t, simscale_places(r[p].cost, 1e3));
 		table_double(t, simscale_places(mean[n - 1], 1e6));
-		table_double(t, simscale_places(100 * r[p].shortage / r[p].load, 1e4));
+		table_double(t, simscale_places(r[p].shortage / r[p].load, 1e6));
 		table_double(t, simscale_places(r[p].short_hours, 1e3));
 		table_int(t, r[p].changes);
 		table_int(t, r[p].starts);

@@ -82,7 +82,7 @@ static const char *
 block_value(const struct offer *o, size_t key)
 {
 	const char *const values[] = { o->provider, o->account, o->region, o->zone,
-		o->instance_type, o->accelerator, purchase_name(o->purchase) };
+		o->instance_type, o->accelerator, purchase_name(offer_counts_as(o)) };
 
 	return values[key];
 }

@@ -155,6 +155,12 @@ offer_paid_at(const struct offer *o, int64_t t)
 	return t >= o->paid_from && t < o->paid_until;
 }
 
+enum purchase
+offer_counts_as(const struct offer *o)
+{
+	return o->paid_until > 0 ? PURCHASE_RESERVED : o->purchase;
+}
+
 struct usd_micro
 offer_hour(const struct offer *o, int64_t t)
 {

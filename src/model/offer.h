@@ -110,6 +110,9 @@ struct usd_micro offer_effective_gpu_hour(const struct offer *o);
 struct usd_micro offer_hour(const struct offer *o, int64_t t);
 /* Does an owned commitment pay for the machine at t? */
 bool offer_paid_at(const struct offer *o, int64_t t);
+/* How the offer is bought, or reserved where an owned commitment pays for it: what quotas and rules
+ * of purchases count it as. */
+enum purchase offer_counts_as(const struct offer *o);
 /* Is it the machine that a commitment is for: provider, region and type, and account and zone where
  * both name one? */
 bool offer_same_machine(const struct offer *x, const struct offer *y);

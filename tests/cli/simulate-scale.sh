@@ -152,7 +152,7 @@ awk -v a="$(policy berth_forecast short_hours)" 'BEGIN { exit !(a >= 2) }'
 ok $? "a jump is short for as long as a start takes ($(policy berth_forecast short_hours) h)"
 
 COLUMNS=80 run simulate scale rush --unit 8
-expect_out_has '^POLICY +COST H +COST +SHORT % +SHORT H +CHANGES +STARTS +FLAPS +MOST$'
+expect_out_has '^POLICY +COST H +COST +SHORT +SHORT H +CHANGES +STARTS +FLAPS +MOST$'
 expect_out_has '^berth_forecast +#+'
 [ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
 ok $? "no line is wider than the terminal"

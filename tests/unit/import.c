@@ -95,6 +95,32 @@ test_doubtful_prices(void)
 		tap_ok(offer_cmp(&r.offers.v[0], &r.offers.v[i]) < 0, "an offer without a price ranks behind 2.5 (%zu)", i);
 }
 
+/* A price of which a part is not known: what is paid upfront, or by use. One that says nothing of them has neither. */
+static void
+test_doubtful_parts(void)
+{
+	static const struct { const char *payment, *upfront, *usage; bool known; } parts[] = {
+		{ "none", "", "", true }, { "none", "-", "none", true }, { "", "0", "0", true }, { "partial", "800", "", true },
+		{ "none", "n/a", "", false }, { "none", "nan", "", false }, { "none", "", "NaN", false }, { "none", "unknown", "null", false },
+		{ "partial", "", "", false }, { "all", "0", "", false }, { "partial", "n/a", "", false },
+	};
+	static const char head[] = "provider,region,instance_type,accelerator,purchase,term_months,payment,upfront,price_per_hour,"
+	    "usage_price_per_hour,currency\n";
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		char text[1024];
+		struct import_result r;
+
+		snprintf(text, sizeof(text), "%sacme,eu,h,H100-SXM5-80GB,reserved,12,%s,%s,3,%s,USD\n", head, parts[i].payment,
+		    parts[i].upfront, parts[i].usage);
+		r = read_text(text, NULL, BERTH_OK);
+		tap_ok(r.offers.n == 1 && usd_known(offer_effective_hour(r.offers.v)) == parts[i].known &&
+			r.unknown_price == !parts[i].known && notes.doubted == !parts[i].known,
+		    "payment '%s', upfront '%s', use '%s': the price is %sknown", parts[i].payment, parts[i].upfront, parts[i].usage,
+		    parts[i].known ? "" : "not ");
+	}
+}
+
 /* A bad row is refused by its line and reason; the good row beside it stays. */
 static void
 test_bad_rows(void)
@@ -301,6 +327,7 @@ main(void)
 	tap_ok(accels != NULL, "the accelerator table");
 	test_berth_layout();
 	test_doubtful_prices();
+	test_doubtful_parts();
 	test_bad_rows();
 	test_doubles();
 	test_unknown_names();
