@@ -4,8 +4,8 @@
 #include "plan/linear_cut.h"
 
 #define CUT_AWAY 0.01   /* of a whole number: what is nearer is not rounded */
-#define CUT_SIZE 1e5    /* of the largest part of its rows, beside what it takes away */
-#define CUT_STEEP 200   /* of a whole variable's weight */
+#define CUT_SIZE 1e6    /* of the largest part of its rows, beside what it takes away */
+#define CUT_STEEP 1000  /* of a whole variable's weight */
 #define CUT_ROUND 1e-13 /* of those: what sums may be off */
 #define CUT_TINY 1e-10  /* what a term may say at most that is left out */
 

@@ -63,11 +63,11 @@ struct schedule {
  * use. Machines of one size and one price of use are a flow (terms_solve_rest()) and the plan is
  * the best there is. Several, max_count (of the machines that run at once), quotas, shares and a
  * budget that binds are no flow: where the flow's plan breaks them or is not proven, tangents of
- * the hours' cost in each stretch and branch and bound go on from it, as in commit_solve_joint(),
- * and lower_bound_usd says how far they came. Where no quota counts spot or on demand the hours'
- * cost falls into one convex function for each price of use, of what runs at it and below, and each
- * has tangents of its own.
- * Errors: as terms_solve_rest() and commit_curve_build().
+ * the hours' cost in each stretch, cuts and branch and bound go on from it, as in
+ * commit_solve_joint(), and lower_bound_usd says how far they came. Where no quota counts spot or
+ * on demand the hours' cost falls into one convex function for each price of use, of what runs at
+ * it and below, and each has tangents of its own. Errors: as terms_solve_rest() and
+ * commit_curve_build().
  */
 BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p, struct arena *a,
     struct schedule *schedule_out, struct berth_err *err);
