@@ -120,7 +120,7 @@ store_forms_put(
 	}
 	rc = store_each(s, form_row, &have, err,
 	    "SELECT t, until_t, mix, unit_seconds FROM series_form WHERE series_id = $1 AND t >= "
-	    "COALESCE((SELECT max(t) FROM series_form WHERE series_id = $1 AND t <= $2), $2) AND t "
+	    "COALESCE((SELECT max(t) FROM series_form WHERE series_id = $1 AND t < $2), $2) AND t "
 	    "<= $3 ORDER BY t",
 	    DB_ARGS(db_i64(series_id), db_i64(v[0].t), db_i64(v[n - 1].until)));
 	if (rc == BERTH_OK)
