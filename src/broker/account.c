@@ -32,6 +32,7 @@ static const struct broker_policy broker_policy_default = {
 	.block_rejected_max_s = 6 * 3600,
 	.avoid_rejected_s = 3600,
 	.lost_after_s = 120,
+	.silent_s = 600,
 	.start_timeout_s = 900,
 	.max_attempts = 25,
 	.tiers = { INT64_C(100) * 86400, INT64_C(1096) * 86400 },

@@ -77,6 +77,8 @@ struct broker_policy {
 	int64_t avoid_rejected_s; /* an own machine that a probe rejected is left out: 1 h */
 	int64_t lost_after_s;     /* grace in which a new machine may be missing from the provider's
 				     list: 120 s */
+	int64_t silent_s;         /* a machine that has not answered for so long is told of: 10 min
+				   */
 	int64_t start_timeout_s;  /* a machine that is not ready by then is given back: 15 min */
 	size_t max_attempts;      /* offers tried for one job in one tick: 25 */
 	struct tier_policy tiers; /* how long samples are kept singly */
@@ -168,10 +170,10 @@ void broker_pass_spent(
     struct broker_account *acc, int64_t since_ms); /* time_mono_ms() before the call */
 
 /*
- * One pass over everything: sync prices quotas recover watch move scale release provision (places,
- * then creates) probe start notify rollup. Any tick may be killed at any instant and the next one
- * repairs it. Faults of one account or one job are events and counts, never an error of the tick;
- * errors are those of the store.
+ * One pass over everything: sync prices quotas recover watch move scale release refill provision
+ * (places, then creates) probe start notify rollup. Any tick may be killed at any instant and the
+ * next one repairs it. Faults of one account or one job are events and counts, never an error of
+ * the tick; errors are those of the store.
  */
 BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err *err);
 /* The next instant at which a tick could find something new, given a replayed clock: now + step
@@ -202,6 +204,7 @@ BERTH_MUST_CHECK enum berth_code pass_move(struct broker *b, struct berth_err *e
  * keeps, give them back before they start. */
 BERTH_MUST_CHECK enum berth_code move_before_start(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_scale(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_refill(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_provision(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_probe(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_start(struct broker *b, struct berth_err *err);
@@ -276,12 +279,21 @@ struct attempt_end {
 	const char *reason;
 	bool counts; /* a failure of the work itself: uses up a try */
 	bool over;   /* the job does not ask again: it is cancelled */
+	bool alone;  /* only this machine is lost: a gang that may wait for another keeps the rest
+		      */
 };
 BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *job_id,
     int64_t instance_id, const struct attempt_end *end, struct berth_err *err);
 /* The attempt of this machine that has not ended; BERTH_ENOTFOUND. */
 BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *job_id,
     int64_t instance_id, struct attempt *at_out, struct berth_err *err);
+
+/* silent.c: a machine of a running job did not answer, or did. One that has not for silent_s is
+ * told of once (job.node_silent), and once more when it answers again (job.node_answers). */
+BERTH_MUST_CHECK enum berth_code silent_unheard(struct broker *b, const struct instance *in,
+    const char *job_id, const char *why, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code silent_heard(
+    struct broker *b, const struct instance *in, const char *job_id, struct berth_err *err);
 
 /*
  * egress.c: books what moving the data of a job to the machines of `in` costs, as its placement

@@ -41,6 +41,25 @@ gang_fill(struct broker *b, struct gang_member *m, const struct attempt *ats, si
 	return BERTH_OK;
 }
 
+/* Of a rank that was asked for again the newest create stands that did not fail. */
+static void
+gang_ranks(struct broker *b, const struct intent *its, struct gang *out)
+{
+	size_t n = 0;
+
+	out->m = arena_array(b->tick_arena, out->n, sizeof(*out->m));
+	for (size_t i = 0; i < out->n; i++) { /* by rank, then in order */
+		if (n == 0 || out->m[n - 1].it.rank != its[i].rank) {
+			out->m[n++].it = its[i];
+			continue;
+		}
+		out->m[n - 1].asked++;
+		if (its[i].state != INTENT_FAILED)
+			out->m[n - 1].it = its[i];
+	}
+	out->n = n;
+}
+
 enum berth_code
 gang_load(struct broker *b, int64_t intent_id, const char *job_id, struct gang *out,
     struct berth_err *err)
@@ -56,15 +75,18 @@ gang_load(struct broker *b, int64_t intent_id, const char *job_id, struct gang *
 		rc = store_attempt_list(b->store, job_id, b->tick_arena, &ats, &n_ats, err);
 	if (rc != BERTH_OK || out->n == 0)
 		return rc;
-	out->m = arena_array(b->tick_arena, out->n, sizeof(*out->m));
+	gang_ranks(b, its, out);
 	for (size_t i = 0; i < out->n && rc == BERTH_OK; i++) {
-		out->m[i].it = its[i];
-		rc = gang_fill(b, &out->m[i], ats, n_ats, err);
-		out->open += out->m[i].open;
-		out->pending += its[i].state == INTENT_PENDING;
-		out->broken = out->broken || its[i].state == INTENT_FAILED ||
-			      (out->m[i].made && !out->m[i].open);
+		struct gang_member *m = &out->m[i];
+
+		rc = gang_fill(b, m, ats, n_ats, err);
+		m->lost = m->made && !m->open;
+		out->open += m->open;
+		out->lost += m->lost;
+		out->pending += m->it.state == INTENT_PENDING;
+		out->refused = out->refused || m->it.state == INTENT_FAILED;
 	}
+	out->broken = out->refused || out->lost > 0;
 	return rc;
 }
 
@@ -73,7 +95,7 @@ gang_ready(const struct gang *g)
 {
 	for (size_t i = 0; i < g->n; i++)
 		if (!g->m[i].open || g->m[i].in.state != INSTANCE_READY ||
-		    g->m[i].in.verdict[0] == '\0')
+		    g->m[i].in.verdict[0] == '\0' || g->m[i].at.state == ATTEMPT_PROVISIONING)
 			return false;
 	return g->n > 0;
 }
@@ -89,6 +111,12 @@ gang_hosts(const struct gang *g, struct arena *a)
 		hosts[i] = at != NULL ? at + 1 : g->m[i].in.address;
 	}
 	return hosts;
+}
+
+bool
+gang_waits(const struct job *job, const struct gang *g)
+{
+	return job->spec.replace_lost_s > 0 && g->lost > 0 && g->open > 0 && !g->refused;
 }
 
 enum berth_code
@@ -181,7 +209,7 @@ gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct 
 		rc = broker_interval(b, job, in, (int)g->n, &interval, err);
 		if (rc != BERTH_OK)
 			return rc;
-		rc = runner_poll(b, in, job, (int)i, interval, &one, &why);
+		rc = watch_poll(b, job, in, (int)i, interval, &one, &why);
 		if (rc == BERTH_OK && i == 0)
 			rc = broker_interval_keep(b, job, in, (int)g->n, interval, &why);
 		if (rc != BERTH_OK) {
@@ -244,32 +272,41 @@ gang_stop(struct broker *b, const struct job *job, const struct gang *g, struct 
 	return out;
 }
 
-/* A job that waits for machines of which one is not to come. */
-static enum berth_code
-gang_repair_job(struct broker *b, const struct job *job, struct berth_err *err)
+enum berth_code
+gang_held(struct broker *b, const char *job_id, struct gang *out, struct berth_err *err)
 {
-	struct attempt_end end = { .state = ATTEMPT_NO_CAPACITY, .progress = job->progress };
 	struct attempt *ats;
 	struct instance in;
 	enum berth_code rc;
-	struct gang g;
 	size_t n, at = SIZE_MAX;
 
-	rc = store_attempt_list(b->store, job->id, b->tick_arena, &ats, &n, err);
+	memset(out, 0, sizeof(*out));
+	rc = store_attempt_list(b->store, job_id, b->tick_arena, &ats, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		at = ats[i].ended == 0 ? i : at;
 	if (rc != BERTH_OK || at == SIZE_MAX)
 		return rc;
 	rc = store_instance_get(b->store, ats[at].instance_id, b->tick_arena, &in, err);
-	if (rc == BERTH_OK)
-		rc = gang_load(b, in.intent_id, job->id, &g, err);
-	if (rc != BERTH_OK || g.n == 0 || !g.broken)
+	return rc == BERTH_OK ? gang_load(b, in.intent_id, job_id, out, err) : rc;
+}
+
+/* A job that waits for machines of which one is not to come. */
+static enum berth_code
+gang_repair_job(struct broker *b, const struct job *job, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_NO_CAPACITY, .progress = job->progress };
+	const struct offer *o;
+	enum berth_code rc;
+	struct gang g;
+
+	rc = gang_held(b, job->id, &g, err);
+	if (rc != BERTH_OK || g.n == 0 || !g.broken || gang_waits(job, &g))
 		return rc;
+	o = &g.m[0].it.offer;
 	end.reason = arena_printf(b->tick_arena,
 	    "%zu of the %zu machines of %s in %s could be had: they are given back, as a gang "
 	    "starts whole or not at all",
-	    g.open, g.n, in.offer.instance_type,
-	    in.offer.zone[0] != '\0' ? in.offer.zone : in.offer.region);
+	    g.open, g.n, o->instance_type, o->zone[0] != '\0' ? o->zone : o->region);
 	return gang_give_back(b, job, &g, &end, err);
 }
 

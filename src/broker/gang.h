@@ -9,7 +9,9 @@ struct gang_member {
 	struct intent it;
 	struct instance in; /* once it is made */
 	struct attempt at;  /* while it is open */
+	size_t asked;       /* how often it was asked for again, in place of one that was lost */
 	bool made, open;
+	bool lost; /* made, and its attempt has ended */
 };
 
 struct gang {
@@ -17,8 +19,9 @@ struct gang {
 	size_t n;
 	size_t open;    /* members whose attempt has not ended */
 	size_t pending; /* creates of which nobody knows the end */
-	bool broken;    /* a create failed, or the attempt of a machine has ended: it never becomes
-			   whole */
+	size_t lost;  /* members whose attempt has ended, that nothing was asked for in place of */
+	bool refused; /* a create failed */
+	bool broken;  /* refused, or lost: it never becomes whole by itself */
 };
 
 /* Whether some way to run the job needs several machines: others need not be looked up. */
@@ -26,10 +29,15 @@ bool gang_may(const struct job *job);
 /* The gang of the intent that made a machine. */
 BERTH_MUST_CHECK enum berth_code gang_load(struct broker *b, int64_t intent_id, const char *job_id,
     struct gang *out, struct berth_err *err);
+/* The gang whose machines the job holds; n 0: it holds none, or one alone. */
+BERTH_MUST_CHECK enum berth_code gang_held(
+    struct broker *b, const char *job_id, struct gang *out, struct berth_err *err);
 /* All machines are made, passed their probe, and are neither noticed nor given back. */
 bool gang_ready(const struct gang *g);
 /* Names by which the machines reach one another: their addresses without the user, by rank. */
 const char **gang_hosts(const struct gang *g, struct arena *a);
+/* The others are kept for one in place of what was lost (refill.c). */
+bool gang_waits(const struct job *job, const struct gang *g);
 /*
  * Attempts end together (job_attempt_end), the job goes back to the queue, and each machine is
  * given back at once as far as its provider answers.
@@ -50,6 +58,10 @@ BERTH_MUST_CHECK enum berth_code gang_poll(struct broker *b, const struct job *j
  */
 BERTH_MUST_CHECK enum berth_code gang_stop(struct broker *b, const struct job *job,
     const struct gang *g, struct prov_run *run_out, struct berth_err *err);
+/* watch.c: what one machine says; how long one has not answered is kept, and told of. */
+BERTH_MUST_CHECK enum berth_code watch_poll(struct broker *b, const struct job *job,
+    const struct instance *in, int rank, int64_t interval_s, struct prov_run *run_out,
+    struct berth_err *err);
 /* Gangs that will never be whole: they are taken apart, and the job asks again. */
 BERTH_MUST_CHECK enum berth_code gang_repair(struct broker *b, struct berth_err *err);
 

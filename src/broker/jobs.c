@@ -3,6 +3,7 @@
 
 #include "broker/broker.h"
 #include "broker/decide.h"
+#include "broker/gang.h"
 #include "broker/late.h"
 #include "store/idling_rows.h"
 #include "store/job_rows.h"
@@ -105,12 +106,66 @@ job_attempts_end(struct broker *b, const struct attempt *first, struct berth_err
 	return rc;
 }
 
+/* The work on the others has ended too, and begins again on the same machines. */
+static enum berth_code
+job_attempts_renew(struct broker *b, const struct job *job, const struct attempt *first,
+    const struct gang *g, struct berth_err *err)
+{
+	enum berth_code rc = job_attempts_end(b, first, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < g->n; i++) {
+		struct attempt at = { .job_id = job->id,
+			.instance_id = g->m[i].in.id,
+			.state = ATTEMPT_PROVISIONING, /* until its old work is stopped */
+			.started = b->now,
+			.progress_start = first->progress_end,
+			.progress_end = first->progress_end,
+			.reason = "" };
+
+		if (g->m[i].open && g->m[i].in.id != first->instance_id)
+			rc = store_attempt_insert(b->store, &at, &at.id, err);
+	}
+	return rc;
+}
+
+/* One machine of a gang is lost: the others are kept for another in its place. */
+static enum berth_code
+job_node_lost(struct broker *b, struct job *job, struct attempt *at, const struct instance *in,
+    const struct gang *g, const struct attempt_end *end, struct berth_err *err)
+{
+	size_t rank = 0;
+	enum berth_code rc;
+
+	while (rank + 1 < g->n && g->m[rank].in.id != in->id)
+		rank++;
+	rc = store_attempt_update(b->store, at, err);
+	if (rc == BERTH_OK && job->state == JOB_RUNNING)
+		rc = job_attempts_renew(b, job, at, g, err);
+	if (rc == BERTH_OK)
+		rc = store_idling_delete(b->store, job->id, err);
+	if (rc != BERTH_OK)
+		return rc;
+	job->state = JOB_PLACED;
+	job->progress = end->progress;
+	job->preemptions += end->state == ATTEMPT_PREEMPTED;
+	job->reason = arena_printf(b->tick_arena,
+	    "%zu of %zu machines: that of rank %zu is lost (%s), the others wait up to %lld min "
+	    "for one in its place",
+	    g->open - 1, g->n, rank, end->reason, (long long)(job->spec.replace_lost_s + 59) / 60);
+	rc = store_job_update(b->store, job, JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING), err);
+	return rc == BERTH_OK
+		   ? broker_event(b, err, "job.node_lost", job->id, job->id, in,
+			 "%s (%.1f %% of the work is safe)", job->reason, 100 * job->progress)
+		   : rc;
+}
+
 static enum berth_code
 job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
     const struct attempt_end *end, struct berth_err *err)
 {
 	struct instance in;
 	struct attempt at;
+	struct gang g = { .n = 0 };
 	enum berth_code rc;
 	struct job job;
 	bool changed;
@@ -122,12 +177,16 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
 		rc = store_job_get(b->store, job_id, b->tick_arena, &job, err);
 	if (rc == BERTH_OK)
 		rc = store_instance_get(b->store, instance_id, b->tick_arena, &in, err);
+	if (rc == BERTH_OK && end->alone && job.spec.replace_lost_s > 0)
+		rc = gang_load(b, in.intent_id, job_id, &g, err);
 	if (rc != BERTH_OK)
 		return rc;
 	at.state = end->state;
 	at.ended = b->now;
 	at.progress_end = end->progress;
 	at.reason = end->reason;
+	if (g.open > 1 && !g.refused && (job.state == JOB_PLACED || job.state == JOB_RUNNING))
+		return job_node_lost(b, &job, &at, &in, &g, end, err);
 	rc = store_attempt_update(b->store, &at, err);
 	if (rc == BERTH_OK)
 		rc = job_attempts_end(b, &at, err);

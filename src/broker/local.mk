@@ -19,7 +19,7 @@ libbroker_a_SOURCES = \
 	src/broker/owned.c \
 	src/broker/placing.c src/broker/placing.h src/broker/placing_impl.h \
 	src/broker/placing_after.c src/broker/placing_backfill.c src/broker/placing_behind.c src/broker/placing_change.c src/broker/placing_detail.c src/broker/placing_due.c src/broker/placing_explain.c src/broker/placing_hint.c src/broker/placing_late.c src/broker/placing_lift.c \
-	src/broker/placing_move.c src/broker/placing_outlook.c src/broker/placing_overdue.c src/broker/placing_penalty.c src/broker/placing_raise.c src/broker/placing_raise.h src/broker/placing_raise_facts.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c src/broker/placing_slow.c src/broker/placing_worth.c \
+	src/broker/placing_move.c src/broker/placing_outlook.c src/broker/placing_overdue.c src/broker/placing_penalty.c src/broker/placing_raise.c src/broker/placing_raise.h src/broker/placing_raise_facts.c src/broker/placing_rank.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c src/broker/placing_slow.c src/broker/placing_worth.c \
 	src/broker/placing_facts.c src/broker/placing_facts.h src/broker/placing_readings.c \
 	src/broker/placing_replay.c src/broker/placing_replay.h \
 	src/broker/placing_spot.c src/broker/placing_spot.h \
@@ -30,12 +30,14 @@ libbroker_a_SOURCES = \
 	src/broker/quarantine.c src/broker/quarantine.h \
 	src/broker/quotas.c src/broker/quotas.h \
 	src/broker/provision.c src/broker/provision.h src/broker/provision_queue.c \
+	src/broker/refill.c \
 	src/broker/release.c \
 	src/broker/rollup.c \
 	src/broker/runner.c src/broker/runner.h \
 	src/broker/shell.c src/broker/shell.h src/broker/shell_job.c \
 	src/broker/scaling.c src/broker/scaling.h src/broker/scaling_metric.c src/broker/scaling_read.c src/broker/scaling_say.c \
 	src/broker/shares.c src/broker/shares.h \
+	src/broker/silent.c \
 	src/broker/sync.c \
 	src/broker/tick.c \
 	src/broker/usage_bill.c src/broker/usage_bill.h \

@@ -9,6 +9,7 @@
 #include "store/job_rows.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
+#include "store/silent_rows.h"
 #include "util/time.h"
 
 #define DAY_S INT64_C(86400)
@@ -49,14 +50,15 @@ machine_fill(struct instance *in, const struct prov_machine *pm, int64_t now)
 }
 
 /* Whether a new machine is one for the job: it waits for one, or for the rest of the gang to which
- * this belongs. */
+ * this belongs. again_out: in place of one that was lost. */
 static enum berth_code
 machine_joins(struct broker *b, const struct intent *it, const struct job *job, bool *joins_out,
-    struct berth_err *err)
+    bool *again_out, struct berth_err *err)
 {
 	enum berth_code rc;
 	struct gang g;
 
+	*again_out = false;
 	*joins_out = job->state == JOB_QUEUED;
 	if (it->machines <= 1 || (job->state != JOB_QUEUED && job->state != JOB_PLACED))
 		return BERTH_OK;
@@ -64,6 +66,10 @@ machine_joins(struct broker *b, const struct intent *it, const struct job *job, 
 	if (rc != BERTH_OK)
 		return rc;
 	*joins_out = job->state == JOB_QUEUED || g.open > 0;
+	for (size_t i = 0; i < g.n; i++)
+		*again_out = *again_out || (g.m[i].it.id == it->id && g.m[i].asked > 0);
+	if (job->state == JOB_PLACED && gang_waits(job, &g))
+		return BERTH_OK;
 	for (size_t i = 0; i < g.n; i++) /* its own row is made already, and has no attempt yet */
 		if (g.m[i].it.id != it->id &&
 		    (g.m[i].it.state == INTENT_FAILED || (g.m[i].made && !g.m[i].open)))
@@ -72,10 +78,14 @@ machine_joins(struct broker *b, const struct intent *it, const struct job *job, 
 }
 
 static const char *
-machine_starting(struct broker *b, const struct intent *it, const struct instance *in)
+machine_starting(struct broker *b, const struct intent *it, const struct instance *in, bool asked)
 {
 	const char *where = in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region;
 
+	if (it->machines > 1 && asked)
+		return arena_printf(b->tick_arena,
+		    "%s %s in %s is starting in place of the machine of rank %d that was lost",
+		    in->offer.instance_type, purchase_name(in->offer.purchase), where, it->rank);
 	if (it->machines > 1)
 		return arena_printf(b->tick_arena, "%d x %s %s in %s are starting", it->machines,
 		    in->offer.instance_type, purchase_name(in->offer.purchase), where);
@@ -95,7 +105,7 @@ machine_adopt_job(
 	struct attempt have;
 	enum berth_code rc;
 	struct job job;
-	bool joins;
+	bool joins, again;
 
 	rc = store_job_get(b->store, it->job_id, b->tick_arena, &job, err);
 	if (rc != BERTH_OK)
@@ -103,7 +113,7 @@ machine_adopt_job(
 	rc = job_attempt_open(b, it->job_id, in->id, &have, err);
 	if (rc != BERTH_ENOTFOUND)
 		return rc;
-	rc = machine_joins(b, it, &job, &joins, err);
+	rc = machine_joins(b, it, &job, &joins, &again, err);
 	if (rc != BERTH_OK ||
 	    !joins) /* cancelled, or placed elsewhere since: the release pass takes the machine */
 		return rc;
@@ -112,8 +122,11 @@ machine_adopt_job(
 	if (rc != BERTH_OK)
 		return rc;
 	job.state = JOB_PLACED;
-	job.reason = machine_starting(b, it, in);
-	return store_job_update(b->store, &job, JOB_BIT(JOB_QUEUED) | JOB_BIT(JOB_PLACED), err);
+	job.reason = machine_starting(b, it, in, again);
+	rc = store_job_update(b->store, &job, JOB_BIT(JOB_QUEUED) | JOB_BIT(JOB_PLACED), err);
+	return rc == BERTH_OK && again
+		   ? broker_event(b, err, "job.node_replaced", job.id, job.id, in, "%s", job.reason)
+		   : rc;
 }
 
 static enum berth_code
@@ -285,8 +298,7 @@ static enum berth_code
 machine_left_h(struct broker *b, const struct instance *in, const struct job *job,
     double *hours_out, struct berth_err *err)
 {
-	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1,
-	       ran = (double)(b->now - in->ready) / 3600, all;
+	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1, ran, all;
 	struct placing_work work;
 	struct attempt at;
 	enum berth_code rc;
@@ -299,6 +311,8 @@ machine_left_h(struct broker *b, const struct instance *in, const struct job *jo
 		return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
 	placing_work(b->accels, &job->spec, &in->offer, &work);
 	all = work.hours / speed;
+	/* one that is kept for a gang begins again behind its ready */
+	ran = (double)(b->now - (at.started > in->ready ? at.started : in->ready)) / 3600;
 	*hours_out = fmax(0, fmin(all * (1 - at.progress_start) - ran, all * (1 - job->progress)));
 	if (!isfinite(*hours_out))
 		*hours_out = 0;
@@ -448,6 +462,8 @@ machine_gone_rows(
 		rc = store_instance_update(b->store, in, err);
 	if (rc == BERTH_OK)
 		rc = machine_settle_destroy(b, in, err);
+	if (rc == BERTH_OK)
+		rc = store_silent_delete(b->store, in->id, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_settle(b->store, in->intent_id, b->now, err);
 	if (rc == BERTH_OK)

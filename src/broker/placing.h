@@ -269,6 +269,25 @@ BERTH_MUST_CHECK enum berth_code placing_keep(struct store *store, int64_t now,
     const struct placing *p, const struct placing_job *j, size_t first, int64_t *id_out,
     struct berth_err *err);
 
+/* One machine in place of one that a gang has lost. */
+struct placing_rank {
+	const struct job *job;
+	const struct offer *like;  /* of the others: same account, region, zone and type */
+	int machines;              /* of the gang */
+	struct placing_try *tries; /* [n_tries] cheapest first; costs are of the whole gang, for the
+				      rest of the work */
+	size_t n_tries;
+	enum refuse_code rule; /* n_tries 0: that took the last of them; REFUSE_NOT: none is sold */
+	struct intent_turn turn; /* for store_intent_open_rank() */
+};
+/*
+ * Fills tries, rule and turn. The limits of the job hold as for a new one, but for its deadline;
+ * budgets are left to the reservation. Errors are those of the store.
+ */
+BERTH_MUST_CHECK enum berth_code placing_rank(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, struct placing_rank *r, struct arena *a,
+    struct berth_err *err);
+
 /* A running job and its machine: stay, or leave for what is safer or cheaper. */
 struct placing_move {
 	const struct job *job;

@@ -173,7 +173,7 @@ probe_decide(struct broker *b, const struct instance *in, const struct probed *p
 static enum berth_code
 probe_reject(struct broker *b, struct instance *in, const struct probed *p, struct berth_err *err)
 {
-	struct attempt_end end = { .state = ATTEMPT_REJECTED };
+	struct attempt_end end = { .state = ATTEMPT_REJECTED, .alone = true };
 	struct berth_err why = { .code = BERTH_EPROBE };
 	const struct broker_account *acc = broker_account(b, in->account);
 	struct attempt at;

@@ -105,15 +105,6 @@ provision_risk(struct broker *b, struct placing_job *pj, struct berth_err *err)
 	return provision_late(b, &pj->job, JOB_MARK_AT_RISK, pj->reason, err);
 }
 
-enum provision_step {
-	STEP_MADE,
-	STEP_NEXT,
-	STEP_LATE,     /* the account has had its time in this pass */
-	STEP_UNPAID,   /* the money of a budget lacks */
-	STEP_UNKNOWN,  /* nobody knows what came of it */
-	STEP_OVERTAKEN /* another broker has begun to rent since the placement was made */
-};
-
 /* The intents of all machines that the offer takes, with the money for all, or none. */
 static enum berth_code
 provision_open(struct broker *b, struct job *job, const struct placing_try *t,
@@ -196,17 +187,27 @@ provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_
 	return rc;
 }
 
-/* One machine, and all that follows when it is not had. */
-static enum berth_code
+/* Of a rank that is asked for again another than that of the machine which it takes the place of.
+ */
+static const char *
+provision_name(struct broker *b, const struct job *job, const struct intent *it)
+{
+	if (it->machines <= 1)
+		return job->id;
+	return it->id == it->gang + it->rank
+		   ? arena_printf(b->tick_arena, "%s-%d", job->id, it->rank)
+		   : arena_printf(
+			 b->tick_arena, "%s-%d-%" PRId64, job->id, it->rank, it->id - it->gang);
+}
+
+enum berth_code
 provision_create(struct broker *b, struct broker_account *acc, struct job *job,
     const struct intent *it, enum provision_step *step_out, const char **unknown_out,
     struct berth_err *err)
 {
-	struct prov_create c = { .name = it->machines > 1 ? arena_printf(b->tick_arena, "%s-%d",
-								job->id, it->rank)
-							  : job->id,
-		.token = it->token,
-		.offer = &it->offer };
+	struct prov_create c = {
+		.name = provision_name(b, job, it), .token = it->token, .offer = &it->offer
+	};
 	struct prov_machine pm = { .other_market = false };
 	int64_t since = time_mono_ms();
 	struct berth_err why;
@@ -226,7 +227,6 @@ provision_create(struct broker *b, struct broker_account *acc, struct job *job,
 					 is asked again */
 		*step_out = STEP_UNKNOWN;
 		b->counts.errors++;
-		b->counts.unplaced++;
 		*unknown_out = arena_printf(b->tick_arena, WAITING_UNKNOWN_TEXT ": %s", why.msg);
 		return BERTH_OK;
 	}
@@ -271,6 +271,7 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t,
 	}
 	for (i = 0; i < n && rc == BERTH_OK; i++) {
 		rc = provision_create(b, acc, job, &its[i], step_out, &unknown, err);
+		b->counts.unplaced += *step_out == STEP_UNKNOWN;
 		if (rc != BERTH_OK || *step_out != STEP_MADE)
 			break;
 		b->counts.created++;

@@ -50,7 +50,7 @@ static enum berth_code
 sync_lost_job(struct broker *b, const struct instance *in, const struct prov_machine *pm,
     struct berth_err *err)
 {
-	struct attempt_end end = { .state = ATTEMPT_FAILED };
+	struct attempt_end end = { .state = ATTEMPT_FAILED, .alone = true };
 	enum berth_code rc;
 	struct job job;
 

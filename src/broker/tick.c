@@ -10,6 +10,7 @@ static const struct tick_pass {
 	{ "scale",
 	    pass_scale }, /* before what it takes away is released, and what it adds is placed */
 	{ "release", pass_release }, /* before new launches: what is free again counts */
+	{ "refill", pass_refill }, /* gangs that wait hold machines: before those that hold none */
 	{ "provision", pass_provision }, { "probe", pass_probe }, { "start", pass_start },
 	{ "notify", pass_notify }, { "rollup", pass_rollup }, /* last: nobody waits for it */
 };

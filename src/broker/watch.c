@@ -57,7 +57,8 @@ watch_noticed(struct broker *b, struct job *job, struct instance *in, const stru
 	int64_t until = run->reclaim_at != 0 ? run->reclaim_at : in->reclaim_at,
 		left = until > b->now ? until - b->now : 0;
 	struct attempt_end end = { .state = ATTEMPT_PREEMPTED,
-		.progress = fmax(job->progress, run->safe_progress) };
+		.progress = fmax(job->progress, run->safe_progress),
+		.alone = true };
 	struct prov_run stopped = *run;
 	struct berth_err why;
 	const char *what = "no checkpoint can be written any more";
@@ -101,6 +102,22 @@ watch_done(struct broker *b, struct job *job, struct instance *in, struct berth_
 	return watch_end(b, job, in, &end, "released", err);
 }
 
+enum berth_code
+watch_poll(struct broker *b, const struct job *job, const struct instance *in, int rank,
+    int64_t interval_s, struct prov_run *run_out, struct berth_err *err)
+{
+	struct berth_err own;
+	enum berth_code rc = runner_poll(b, in, job, rank, interval_s, run_out, err),
+			kept = rc == BERTH_OK || rc == BERTH_ENOTFOUND
+				   ? silent_heard(b, in, job->id, &own)
+				   : silent_unheard(b, in, job->id, err->msg, &own);
+
+	if (kept == BERTH_OK)
+		return rc;
+	*err = own;
+	return kept;
+}
+
 /* What the machine says of the job, or all of a gang: then in_out becomes the one that decides. */
 static enum berth_code
 watch_ask(struct broker *b, const struct job *job, struct gang *g, struct instance **in_out,
@@ -117,7 +134,7 @@ watch_ask(struct broker *b, const struct job *job, struct gang *g, struct instan
 	}
 	rc = broker_interval(b, job, *in_out, 1, &interval, why);
 	if (rc == BERTH_OK)
-		rc = runner_poll(b, *in_out, job, 0, interval, run, why);
+		rc = watch_poll(b, job, *in_out, 0, interval, run, why);
 	return rc == BERTH_OK ? broker_interval_keep(b, job, *in_out, 1, interval, why) : rc;
 }
 
@@ -236,6 +253,7 @@ watch_job(
     struct broker *b, struct job *job, struct instance *in, struct gang *g, struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_FAILED, .progress = job->progress };
+	struct instance *taken;
 	struct berth_err why;
 	struct prov_run run;
 	enum berth_code rc = late_missed_open(b, job, in, err);
@@ -244,6 +262,7 @@ watch_job(
 		return rc;
 	rc = watch_ask(b, job, g, &in, &run, &why);
 	if (rc == BERTH_ENOTFOUND) {
+		end.alone = true;
 		end.reason = "the machine no longer knows the job";
 		return watch_end(b, job, in, &end, "lost", err);
 	}
@@ -259,10 +278,14 @@ watch_job(
 		return watch_failed(b, job, in, &run, err);
 	case PROV_RUN_LOST:
 		end.state = ATTEMPT_PREEMPTED;
+		end.alone = true;
 		end.progress = job->spec.can_resume ? fmax(job->progress, run.safe_progress) : 0;
 		end.reason = "the machine went away under it";
 		return watch_taken(b, job, in, &end, err);
 	case PROV_RUN_STOPPED:
+		taken = watch_reclaimed(g, in, &run);
+		if (taken != NULL) /* by a tick that did not come to its end */
+			return watch_noticed(b, job, taken, g, &run, err);
 		end.reason = "stopped";
 		end.progress = job->spec.can_resume ? fmax(job->progress, run.safe_progress) : 0;
 		return watch_end(b, job, in, &end, "released", err);

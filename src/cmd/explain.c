@@ -25,7 +25,7 @@ static const struct opt_row explain_rows[] = {
 	{ "limit", 'n', OPT_INT, "N",
 	    "the newest so many decisions; default those that say why it is where it is",
 	    offsetof(struct explain_opts, limit), 1, 100000, NULL },
-	{ "kind", 'k', OPT_CHOICE, "place|wait|preemption|move|checkpoint|probe|scale|idle",
+	{ "kind", 'k', OPT_CHOICE, "place|wait|preemption|replace|move|checkpoint|probe|scale|idle",
 	    "decisions of this kind alone; the newest without -n",
 	    offsetof(struct explain_opts, kind), 0, 0, NULL },
 	{ 0 },

@@ -62,6 +62,8 @@ const struct cmd cmd_job = {
 
 struct job_view {
 	struct job job;
+	struct job_nodes *nodes; /* [n_nodes] 1; 0: it holds no machine */
+	size_t n_nodes;
 	struct attempt *attempts;
 	struct instance *machines; /* [n_attempts]; id 0 where the row is gone */
 	size_t n_attempts;
@@ -114,6 +116,9 @@ job_view_load(struct cmd_ctx *ctx, const char *id, struct job_view *v, struct be
 	if (rc == BERTH_OK)
 		rc = store_attempt_list(
 		    ctx->store, v->job.id, ctx->arena, &v->attempts, &v->n_attempts, err);
+	if (rc == BERTH_OK)
+		rc =
+		    store_job_nodes(ctx->store, v->job.id, ctx->arena, &v->nodes, &v->n_nodes, err);
 	if (rc != BERTH_OK)
 		return rc;
 	v->machines = arena_array_of(ctx->arena, v->n_attempts, struct instance);
@@ -134,7 +139,7 @@ job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.job/1");
 
-	jobshow_keys(w, &v->job, ctx->now);
+	jobshow_keys(w, &v->job, v->n_nodes > 0 ? v->nodes : NULL, ctx->now);
 	jsonw_str_or_null(w, "run", v->job.spec.run);
 	if (v->idle.since > 0) {
 		jsonw_begin_object(w, "idle");
@@ -201,14 +206,17 @@ job_say_idle(struct cmd_ctx *ctx, const struct job_view *v)
 }
 
 static void
-job_say_head(struct cmd_ctx *ctx, const struct job *j)
+job_say_head(struct cmd_ctx *ctx, const struct job_view *v)
 {
+	const struct job *j = &v->job;
 	char t[TIME_FMT_SIZE], usd[USD_FMT_SIZE];
 
 	cmd_say(ctx, "%s  %s\n", j->id, j->spec.name);
 	cmd_say(ctx, "  state      %s: %s\n", job_state_name(j->state), j->reason);
 	cmd_say(ctx, "  wants      %s, %.4g h of work\n",
 	    jobshow_accelerators(&j->spec, ctx->arena), j->spec.work_hours);
+	if (v->n_nodes > 0 && v->nodes->wanted > 1)
+		cmd_say(ctx, "  machines   %s are up\n", jobshow_nodes_text(v->nodes, ctx->arena));
 	cmd_say(ctx, "  progress   %.1f %%, preempted %d times, %d failed tries\n",
 	    100 * j->progress, j->preemptions, j->tries);
 	cmd_say(ctx, "  submitted  %s by %s\n", time_fmt(t, j->submitted),
@@ -280,7 +288,7 @@ job_show(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (cmd_wants_json(ctx))
 		return job_json(ctx, &v, err);
-	job_say_head(ctx, &v.job);
+	job_say_head(ctx, &v);
 	job_say_idle(ctx, &v);
 	return job_tables(ctx, &v, err);
 }
@@ -307,6 +315,28 @@ job_change(
 	return store_commit(ctx->store, err);
 }
 
+/* Jobs as they are now, in the form of berth.jobs/1. */
+static enum berth_code
+job_list_json(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_err *err)
+{
+	struct job_nodes *nodes = NULL;
+	size_t n_nodes = 0;
+	struct jsonw *w;
+	enum berth_code rc = store_job_nodes(ctx->store, NULL, ctx->arena, &nodes, &n_nodes, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	w = cmd_json_begin(ctx, "berth.jobs/1");
+	jsonw_begin_array(w, "jobs");
+	for (size_t i = 0; i < n; i++) {
+		jsonw_begin_object(w, NULL);
+		jobshow_keys(w, &jobs[i], jobshow_nodes(nodes, n_nodes, jobs[i].id), ctx->now);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
+}
+
 /* What is to become of each named job; all are looked up before any is changed. */
 static enum berth_code
 job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type,
@@ -314,7 +344,6 @@ job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type
 {
 	struct job *jobs = arena_array_of(ctx->arena, ctx->n_args, struct job);
 	enum berth_code rc = BERTH_OK;
-	struct jsonw *w;
 
 	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++) {
 		rc = store_job_get(ctx->store, ctx->args[i], ctx->arena, &jobs[i], err);
@@ -332,17 +361,8 @@ job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type
 		if (rc == BERTH_OK)
 			cmd_say(ctx, "%s  %s\n", jobs[i].id, job_state_name(to));
 	}
-	if (rc != BERTH_OK || !cmd_wants_json(ctx))
-		return rc;
-	w = cmd_json_begin(ctx, "berth.jobs/1");
-	jsonw_begin_array(w, "jobs");
-	for (size_t i = 0; i < ctx->n_args; i++) {
-		jsonw_begin_object(w, NULL);
-		jobshow_keys(w, &jobs[i], ctx->now);
-		jsonw_end_object(w);
-	}
-	jsonw_end_array(w);
-	return cmd_json_end(ctx, err);
+	return rc == BERTH_OK && cmd_wants_json(ctx) ? job_list_json(ctx, jobs, ctx->n_args, err)
+						     : rc;
 }
 
 static enum berth_code
@@ -408,7 +428,6 @@ job_deadline(struct cmd_ctx *ctx, struct berth_err *err)
 	char was[TIME_FMT_SIZE] = "none", is[TIME_FMT_SIZE] = "none";
 	struct job job;
 	int64_t by;
-	struct jsonw *w;
 	enum berth_code rc = job_deadline_read(ctx, ctx->args[1], &by, err);
 
 	if (rc == BERTH_OK)
@@ -432,11 +451,5 @@ job_deadline(struct cmd_ctx *ctx, struct berth_err *err)
 		    job.id, is, was);
 		return BERTH_OK;
 	}
-	w = cmd_json_begin(ctx, "berth.jobs/1");
-	jsonw_begin_array(w, "jobs");
-	jsonw_begin_object(w, NULL);
-	jobshow_keys(w, &job, ctx->now);
-	jsonw_end_object(w);
-	jsonw_end_array(w);
-	return cmd_json_end(ctx, err);
+	return job_list_json(ctx, &job, 1, err);
 }

@@ -67,7 +67,8 @@ jobs_states(const struct opt_list *list, unsigned *states_out, struct berth_err 
 }
 
 static enum berth_code
-jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_err *err)
+jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, const struct job_nodes *nodes,
+    size_t n_nodes, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
 		{ "id", NULL, TABLE_TEXT, 0, 0 },
@@ -76,6 +77,7 @@ jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_e
 		{ "project", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "accelerators", "WANTS", TABLE_TEXT, 0, TABLE_CUT | TABLE_WIDE },
 		{ "state", NULL, TABLE_TEXT, 0, 0 },
+		{ "machines", "UP", TABLE_TEXT, 0, TABLE_WIDE },
 		{ "progress", "DONE", TABLE_SHARE, 0, 0 },
 		{ "preemptions", "PREEMPTED", TABLE_INT, 0, 0 },
 		{ "submitted", NULL, TABLE_TIME, 0, TABLE_WIDE },
@@ -97,6 +99,7 @@ jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_e
 		table_text(t, j->spec.project);
 		table_text(t, jobshow_accelerators(&j->spec, ctx->arena));
 		table_text(t, job_state_name(j->state));
+		table_text(t, jobshow_nodes_text(jobshow_nodes(nodes, n_nodes, j->id), ctx->arena));
 		table_double(t, j->progress);
 		table_int(t, j->preemptions);
 		table_time(t, j->submitted);
@@ -216,7 +219,8 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 	struct job_query q = {
 		.user = o->user, .project = o->project, .since = o->since, .limit = (size_t)o->limit
 	};
-	size_t n, k = 0, hidden = 0;
+	size_t n, n_nodes = 0, k = 0, hidden = 0;
+	struct job_nodes *nodes = NULL;
 	enum berth_code rc;
 	struct job *jobs;
 	struct jsonw *w;
@@ -226,6 +230,8 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = jobs_states(&o->state, &q.states, err);
 	if (rc == BERTH_OK)
 		rc = store_job_list(ctx->store, &q, ctx->arena, &jobs, &n, err);
+	if (rc == BERTH_OK)
+		rc = store_job_nodes(ctx->store, NULL, ctx->arena, &nodes, &n_nodes, err);
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < n; i++) {
@@ -237,7 +243,7 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 			jobs[k++] = jobs[i];
 	}
 	if (!cmd_wants_json(ctx)) {
-		rc = jobs_table(ctx, jobs, k, err);
+		rc = jobs_table(ctx, jobs, k, nodes, n_nodes, err);
 		if (rc == BERTH_OK && hidden > 0)
 			cmd_note(
 			    ctx, "%zu jobs ended more than a day ago: --all shows them", hidden);
@@ -247,7 +253,7 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 	jsonw_begin_array(w, "jobs");
 	for (size_t i = 0; i < k; i++) {
 		jsonw_begin_object(w, NULL);
-		jobshow_keys(w, &jobs[i], ctx->now);
+		jobshow_keys(w, &jobs[i], jobshow_nodes(nodes, n_nodes, jobs[i].id), ctx->now);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

@@ -1,6 +1,8 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/jobshow.h"
+#include "store/job_rows.h"
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -41,8 +43,26 @@ jobshow_variants(struct jsonw *w, const struct job_spec *spec)
 	jsonw_end_array(w);
 }
 
+static int
+jobshow_nodes_cmp(const void *id, const void *nodes)
+{
+	return strcmp(id, ((const struct job_nodes *)nodes)->job_id);
+}
+
+const struct job_nodes *
+jobshow_nodes(const struct job_nodes *nodes, size_t n, const char *id)
+{
+	return n > 0 ? bsearch(id, nodes, n, sizeof(*nodes), jobshow_nodes_cmp) : NULL;
+}
+
+const char *
+jobshow_nodes_text(const struct job_nodes *nodes, struct arena *a)
+{
+	return nodes == NULL ? "" : arena_printf(a, "%d/%d", nodes->up, nodes->wanted);
+}
+
 void
-jobshow_keys(struct jsonw *w, const struct job *j, int64_t now)
+jobshow_keys(struct jsonw *w, const struct job *j, const struct job_nodes *nodes, int64_t now)
 {
 	jsonw_str(w, "id", j->id);
 	jsonw_str(w, "name", j->spec.name);
@@ -68,6 +88,12 @@ jobshow_keys(struct jsonw *w, const struct job *j, int64_t now)
 		jsonw_int(w, "idle_limit_s", j->spec.idle_limit_s < 0 ? 0 : j->spec.idle_limit_s);
 	else
 		jsonw_null(w, "idle_limit_s");
+	if (j->spec.replace_lost_s != 0)
+		jsonw_int(w, "replace_lost_s", j->spec.replace_lost_s);
+	else
+		jsonw_null(w, "replace_lost_s");
+	jsonw_int(w, "machines_up", nodes != NULL ? nodes->up : 0);
+	jsonw_int(w, "machines_wanted", nodes != NULL ? nodes->wanted : 0);
 }
 
 const char *

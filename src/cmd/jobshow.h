@@ -4,12 +4,18 @@
 
 #include "model/job.h"
 
+struct arena;
 struct jsonw;
 
-/* The keys of one job in berth.jobs/1, inside an open object. */
-void jobshow_keys(struct jsonw *w, const struct job *j, int64_t now);
+struct job_nodes;
+
+/* The keys of one job in berth.jobs/1, inside an open object. nodes NULL: it holds no machine. */
+void jobshow_keys(struct jsonw *w, const struct job *j, const struct job_nodes *nodes, int64_t now);
+/* Of nodes [n] by job id those of this job; NULL: none. */
+const struct job_nodes *jobshow_nodes(const struct job_nodes *nodes, size_t n, const char *id);
+/* "3/4"; "" where it holds none. */
+const char *jobshow_nodes_text(const struct job_nodes *nodes, struct arena *a);
 /* "H100:8" or "H100:8, A100-80GB:8": what the variants ask for; in the arena. */
-struct arena;
 const char *jobshow_accelerators(const struct job_spec *spec, struct arena *a);
 
 /* The sentence in an event's data; "" if it has none. */

@@ -73,7 +73,9 @@ struct job_spec {
 	int64_t idle_limit_s; /* it ends when its accelerators did nothing for so long; 0: as the
 				 config says, below 0: never */
 	bool can_resume;
-	int64_t deadline;           /* s since epoch; 0: none */
+	int64_t replace_lost_s; /* a gang that lost a machine waits so long for one in its place;
+				   0: it is queued again at once */
+	int64_t deadline;       /* s since epoch; 0: none */
 	struct usd_micro max_price; /* per machine-hour; USD_UNKNOWN: none */
 	struct usd_micro max_cost;  /* whole job; USD_UNKNOWN: none */
 	bool purchase_ok[3];        /* by enum purchase */

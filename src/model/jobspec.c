@@ -32,7 +32,7 @@ struct jobspec {
 static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority",
 	"accelerators", "variants", "nodes", "work", "precision", "checkpoint", "restart",
 	"deadline", "max_price", "max_cost", "purchase", "regions", "providers", "block", "data",
-	"latency", "link", "after", "run", "retries", "idle_limit", NULL };
+	"latency", "link", "after", "run", "retries", "idle_limit", "replace_lost", NULL };
 
 /* The value's node, for a message about it. */
 static const struct yaml_node *
@@ -387,6 +387,28 @@ jobspec_idle(struct jobspec *js, struct berth_err *err)
 	return rc;
 }
 
+/* replace_lost: 30m, of a job on several machines */
+static enum berth_code
+jobspec_replace(struct jobspec *js, struct berth_err *err)
+{
+	const struct job_spec *spec = js->spec;
+	const struct yaml_node *n = yaml_get(js->root, "replace_lost");
+	bool gang = false;
+	enum berth_code rc;
+
+	if (n == NULL)
+		return BERTH_OK;
+	rc = yaml_duration(js->root, "replace_lost", &js->spec->replace_lost_s, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (spec->replace_lost_s <= 0)
+		return yaml_err(n, err, "must be longer than 0; leave it out to restart at once");
+	for (size_t i = 0; i < spec->n_variants; i++)
+		gang = gang || spec->variants[i].nodes > 1;
+	return gang ? BERTH_OK
+		    : yaml_err(n, err, "is of jobs on several machines: this one has nodes: 1");
+}
+
 /* Patterns of which one must match: "" never would. */
 static enum berth_code
 jobspec_patterns(struct jobspec *js, const char *key, const char ***list_out, size_t *n_out,
@@ -424,7 +446,7 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 		return rc;
 	if ((rc = jobspec_latency(js, err)) != BERTH_OK ||
 	    (rc = jobspec_link(js, err)) != BERTH_OK || (rc = jobspec_after(js, err)) != BERTH_OK ||
-	    (rc = jobspec_idle(js, err)) != BERTH_OK)
+	    (rc = jobspec_replace(js, err)) != BERTH_OK || (rc = jobspec_idle(js, err)) != BERTH_OK)
 		return rc;
 	if (spec->deadline != 0 && spec->deadline <= js->now)
 		return yaml_err(jobspec_at(js->root, "deadline"), err, "lies in the past");

@@ -101,23 +101,32 @@ store_intent_last(struct store *s, int64_t *last_out, struct berth_err *err)
 	return db_get_one(s->db, 0, last_out, err, "SELECT MAX(id) FROM intent", DB_NO_ARGS);
 }
 
+static enum berth_code
+intent_turn_own(struct store *s, const struct intent_turn *turn, struct berth_err *err)
+{
+	int64_t begun = 0;
+	enum berth_code rc = db_get_one(s->db, 0, &begun, err,
+	    "SELECT COUNT(*) FROM intent WHERE id > $1 AND kind = 'create'",
+	    DB_ARGS(db_i64(turn->last)));
+
+	if (rc == BERTH_OK && begun != turn->own)
+		return err_set(err, BERTH_ELOCKED,
+		    "another broker has begun to rent since the placement was made");
+	return rc;
+}
+
 /* Nobody else has begun to rent, and the job still waits. */
 static enum berth_code
 intent_turn_holds(
     struct store *s, const struct intent_turn *turn, const char *job_id, struct berth_err *err)
 {
-	int64_t begun = 0, queued = 0;
-	enum berth_code rc = db_get_one(s->db, 0, &begun, err,
-	    "SELECT COUNT(*) FROM intent WHERE id > $1 AND kind = 'create'",
-	    DB_ARGS(db_i64(turn->last)));
+	int64_t queued = 0;
+	enum berth_code rc = intent_turn_own(s, turn, err);
 
 	if (rc == BERTH_OK)
 		rc = db_get_one(s->db, 0, &queued, err,
 		    "SELECT COUNT(*) FROM job WHERE id = $1 AND state = 'queued'",
 		    DB_ARGS(db_text(job_id)));
-	if (rc == BERTH_OK && begun != turn->own)
-		return err_set(err, BERTH_ELOCKED,
-		    "another broker has begun to rent since the placement was made");
 	if (rc == BERTH_OK && queued == 0)
 		return err_set(err, BERTH_ELOCKED, "job %s is not in the queue any more", job_id);
 	return rc;
@@ -170,6 +179,54 @@ store_intent_open_turn(struct store *s, struct intent *its, size_t n, const stru
 {
 	assert(n > 0);
 	return intent_open_all(s, its, n, ask, turn, a, err);
+}
+
+/* The rank has no machine and no create that is out, and its job holds machines. */
+static enum berth_code
+intent_rank_free(struct store *s, const struct intent *it, struct berth_err *err)
+{
+	int64_t held = 0, taken = 0;
+	enum berth_code rc = db_get_one(s->db, 0, &held, err,
+	    "SELECT COUNT(*) FROM job WHERE id = $1 AND state = 'placed'",
+	    DB_ARGS(db_text(it->job_id)));
+
+	if (rc == BERTH_OK)
+		rc = db_get_one(s->db, 0, &taken, err,
+		    "SELECT COUNT(*) FROM intent i WHERE i.gang = $1 AND i.rank = $2 AND "
+		    "(i.state = 'pending' OR EXISTS (SELECT 1 FROM attempt a WHERE a.instance_id = "
+		    "i.instance_id AND a.job_id = $3 AND a.ended IS NULL))",
+		    DB_ARGS(db_i64(it->gang), db_i64(it->rank), db_text(it->job_id)));
+	if (rc == BERTH_OK && (held == 0 || taken > 0))
+		return err_set(err, BERTH_ELOCKED, "rank %d of job %s needs no machine any more",
+		    it->rank, it->job_id);
+	return rc;
+}
+
+enum berth_code
+store_intent_open_rank(struct store *s, struct intent *it, const struct budget_ask *ask,
+    struct intent_turn *turn, struct arena *a, struct berth_err *err)
+{
+	const char *offer = "";
+	enum berth_code rc = pack_offer(&it->offer, a, &offer, err);
+
+	assert(s->depth == 0 && it->gang > 0 && it->machines > 1);
+	it->state = INTENT_PENDING;
+	it->settled = 0;
+	it->reason = "";
+	if (rc == BERTH_OK)
+		rc = intent_token(a, &it->token, err);
+	if (rc == BERTH_OK)
+		rc = store_begin(s, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = intent_turn_own(s, turn, err);
+	if (rc == BERTH_OK)
+		rc = intent_rank_free(s, it, err);
+	if (rc == BERTH_OK)
+		rc = intent_write(s, it, offer, ask, err);
+	rc = store_end(s, rc, err);
+	turn->own += rc == BERTH_OK;
+	return rc;
 }
 
 enum berth_code
@@ -265,7 +322,7 @@ store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **
 
 	rc = store_each(s, intent_row, &l, err,
 	    "SELECT * FROM intent WHERE gang > 0 AND gang = (SELECT gang FROM intent WHERE id = "
-	    "$1) ORDER BY rank",
+	    "$1) ORDER BY rank, id",
 	    DB_ARGS(db_i64(id)));
 	if (rc == BERTH_OK) {
 		*its_out = l.v.v;

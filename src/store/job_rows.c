@@ -353,6 +353,44 @@ store_attempt_list(struct store *s, const char *job_id, struct arena *a,
 	return rc;
 }
 
+struct nodes_list {
+	struct arena *a;
+	VEC(struct job_nodes) v;
+};
+
+static enum berth_code
+nodes_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct nodes_list *l = arg;
+	struct job_nodes *n = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	n->job_id = db_col_text(st, "job_id", l->a);
+	n->up = (int)db_col_i64(st, "n_up");
+	n->wanted = (int)db_col_i64(st, "wanted");
+	return BERTH_OK;
+}
+
+enum berth_code
+store_job_nodes(struct store *s, const char *job_id, struct arena *a, struct job_nodes **nodes_out,
+    size_t *n_out, struct berth_err *err)
+{
+	struct nodes_list l = { .a = a };
+	enum berth_code rc = store_each(s, nodes_row, &l, err,
+	    "SELECT t.job_id AS job_id, SUM(CASE WHEN n.state IN ('ready', 'noticed') THEN 1 ELSE "
+	    "0 END) AS n_up, MAX(i.machines) AS wanted FROM instance n JOIN attempt t ON "
+	    "t.instance_id = n.id AND t.job_id = n.job_id AND t.ended IS NULL JOIN intent i ON "
+	    "i.id = n.intent_id WHERE n.state <> 'gone' AND n.job_id = COALESCE($1, n.job_id) "
+	    "GROUP BY t.job_id ORDER BY t.job_id",
+	    DB_ARGS(job_id != NULL ? db_text(job_id) : db_null()));
+
+	if (rc == BERTH_OK) {
+		*nodes_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
 struct attempt_uses {
 	struct arena *a;
 	VEC(struct attempt_use) v;

@@ -55,6 +55,16 @@ BERTH_MUST_CHECK enum berth_code store_attempt_update(
 BERTH_MUST_CHECK enum berth_code store_attempt_list(struct store *s, const char *job_id,
     struct arena *a, struct attempt **attempts_out, size_t *n_out, struct berth_err *err);
 
+/* Machines that a job holds now. */
+struct job_nodes {
+	const char *job_id;
+	int up;     /* that run, or are about to be taken back */
+	int wanted; /* of all that belong together; 1: it is no gang */
+};
+/* By job id; job_id NULL: of all jobs that hold any. */
+BERTH_MUST_CHECK enum berth_code store_job_nodes(struct store *s, const char *job_id,
+    struct arena *a, struct job_nodes **nodes_out, size_t *n_out, struct berth_err *err);
+
 /* Accelerators that an attempt held. */
 struct attempt_use {
 	const char *job_id, *user, *project;

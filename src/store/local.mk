@@ -19,6 +19,7 @@ libstore_a_SOURCES = \
 	src/store/event_rows.c src/store/event_rows.h \
 	src/store/prune.c src/store/prune.h \
 	src/store/plan_rows.c src/store/plan_rows.h src/store/waiting_rows.c src/store/waiting_rows.h \
+	src/store/silent_rows.c src/store/silent_rows.h \
 	src/store/snapshot.c src/store/snapshot.h src/store/quota_rows.c src/store/quota_rows.h \
 	src/store/fleet_rows.c src/store/fleet_rows.h \
 	src/store/idling_rows.c src/store/idling_rows.h \
@@ -46,7 +47,8 @@ MIGRATIONS = \
 	src/store/migrations/0016_decision_placement.sql \
 	src/store/migrations/0017_idling.sql \
 	src/store/migrations/0018_quota.sql \
-	src/store/migrations/0019_form.sql
+	src/store/migrations/0019_form.sql \
+	src/store/migrations/0020_silent.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -44,7 +44,15 @@ BERTH_MUST_CHECK enum berth_code store_intent_last(
 BERTH_MUST_CHECK enum berth_code store_intent_open_turn(struct store *s, struct intent *its,
     size_t n, const struct budget_ask *ask, struct intent_turn *turn, struct arena *a,
     struct berth_err *err);
-/* The creates of the gang to which this intent belongs, by rank; n 0: it is a machine alone. */
+/*
+ * One create more of a gang whose machine of this rank was lost: it->gang, rank and machines say
+ * which. BERTH_ELOCKED: its job holds no machines any more, another create of that rank is out or
+ * has made a machine that runs, or another broker has begun to rent since turn; nothing is written.
+ */
+BERTH_MUST_CHECK enum berth_code store_intent_open_rank(struct store *s, struct intent *it,
+    const struct budget_ask *ask, struct intent_turn *turn, struct arena *a, struct berth_err *err);
+/* The creates of the gang to which this intent belongs, by rank, those of one rank in order; n 0:
+ * it is a machine alone. */
 BERTH_MUST_CHECK enum berth_code store_intent_gang(struct store *s, int64_t id, struct arena *a,
     struct intent **its_out, size_t *n_out, struct berth_err *err);
 /* DONE or FAILED; FAILED frees the reservation. BERTH_ENOTFOUND. Settling again in the same way

@@ -247,6 +247,8 @@ pack_spec(
 	jsonw_int(&w, "restart_s", spec->restart_s);
 	if (spec->idle_limit_s != 0)
 		jsonw_int(&w, "idle_limit_s", spec->idle_limit_s);
+	if (spec->replace_lost_s != 0)
+		jsonw_int(&w, "replace_lost_s", spec->replace_lost_s);
 	jsonw_bool(&w, "can_resume", spec->can_resume);
 	jsonw_int(&w, "deadline", spec->deadline);
 	jsonw_money(&w, "max_price", spec->max_price);
@@ -354,6 +356,7 @@ unpack_spec(const char *text, struct arena *a, struct job_spec *spec_out, struct
 	s.checkpoint_interval_s = unpack_int(&u, "checkpoint_interval_s");
 	s.restart_s = unpack_int(&u, "restart_s");
 	s.idle_limit_s = unpack_int(&u, "idle_limit_s");
+	s.replace_lost_s = unpack_int(&u, "replace_lost_s");
 	s.can_resume = unpack_bool(&u, "can_resume");
 	s.deadline = unpack_int(&u, "deadline");
 	s.max_price = unpack_usd(&u, "max_price");

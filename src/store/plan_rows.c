@@ -207,12 +207,13 @@ store_decision_of(struct store *s, int64_t run, int64_t t, const char *kind, str
  */
 #define DECISION_CLASS                                                                             \
 	"CASE x.kind WHEN 'checkpoint' THEN 2 WHEN 'move' THEN 1 WHEN 'preemption' THEN 1 WHEN "   \
-	"'probe' THEN 1 ELSE 0 END"
+	"'probe' THEN 1 WHEN 'replace' THEN 1 ELSE 0 END"
 
 static bool
 decision_leaves(const struct decision *d)
 {
-	return str_eq(d->kind, "move") || str_eq(d->kind, "preemption") || str_eq(d->kind, "probe");
+	return str_eq(d->kind, "move") || str_eq(d->kind, "preemption") ||
+	       str_eq(d->kind, "probe") || str_eq(d->kind, "replace");
 }
 
 /* It left its machine after it was placed the last time but for stand. */

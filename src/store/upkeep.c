@@ -49,6 +49,7 @@ static const struct upkeep_table {
 	TABLE(fleet, "name"),
 	TABLE(replica, "job_id"),
 	TABLE(idling, "job_id"),
+	TABLE(silent, "instance_id"),
 	TABLE(intent, "id"),
 	TABLE(instance, "id"),
 	TABLE(attempt, "id"),

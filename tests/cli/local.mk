@@ -31,6 +31,7 @@ dist_check_SCRIPTS += tests/cli/forecast.sh
 dist_check_SCRIPTS += tests/cli/frame.sh
 dist_check_SCRIPTS += tests/cli/gang.sh
 dist_check_SCRIPTS += tests/cli/gang-odd.sh
+dist_check_SCRIPTS += tests/cli/gang-replace.sh tests/cli/gang-replace-own.sh
 dist_check_SCRIPTS += tests/cli/jobs.sh
 dist_check_SCRIPTS += tests/cli/late.sh
 dist_check_SCRIPTS += tests/cli/joins.sh

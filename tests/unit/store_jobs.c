@@ -29,7 +29,8 @@ test_spec(struct store *s)
 	const char *regions[] = { "eu-*", "us-east-1" };
 	struct job_spec spec = { .name = "train", .user = "ann", .project = "nlp", .priority = 7, .variants = variants,
 		.n_variants = 2, .work_hours = 100.1, .precision = "bf16", .checkpoint_gib = 12.5, .checkpoint_write_s = 60,
-		.checkpoint_interval_s = 0, .restart_s = 300, .idle_limit_s = -1, .can_resume = true, .deadline = T0 + 86400,
+		.checkpoint_interval_s = 0, .restart_s = 300, .idle_limit_s = -1, .replace_lost_s = 1800,
+		.can_resume = true, .deadline = T0 + 86400,
 		.max_price = { 12340001 }, .max_cost = USD_UNKNOWN, .purchase_ok = { true, true, false },
 		.regions = regions, .n_regions = 2, .providers = NULL, .n_providers = 0, .data_region = "eu-west-1",
 		.data_gib = 0.1, .run = "set -e\necho \"$X\" \xe4\xbd\xa0\n", .retries = 3 };
@@ -45,6 +46,7 @@ test_spec(struct store *s)
 	    strcmp(j.spec.precision, "bf16") == 0 && strcmp(j.spec.data_region, "eu-west-1") == 0, "texts come back");
 	tap_ok(j.spec.work_hours == 100.1 && j.spec.checkpoint_gib == 12.5 && j.spec.data_gib == 0.1 &&
 	    j.spec.checkpoint_write_s == 60 && j.spec.restart_s == 300 && j.spec.idle_limit_s == -1 && j.spec.can_resume &&
+	    j.spec.replace_lost_s == 1800 &&
 	    j.spec.deadline == T0 + 86400 && j.spec.retries == 3, "numbers come back, to the last bit");
 	tap_ok(j.spec.max_price.v == 12340001 && !usd_known(j.spec.max_cost), "money too, unknown stays unknown");
 	tap_ok(j.spec.purchase_ok[0] && j.spec.purchase_ok[1] && !j.spec.purchase_ok[2], "purchases");
@@ -327,6 +329,76 @@ test_capacity(struct store *s)
 	arena_free(a);
 }
 
+/* Two ranks of a job that waits for the second: one create more, and no two. */
+static void
+test_ranks(struct store *s)
+{
+	struct job_variant v = { "", "H100-80GB", 8, 8, 2, 0, (double)INFINITY, (double)NAN, (double)NAN };
+	struct job_spec spec = { .name = "pair", .user = "", .project = "", .variants = &v, .n_variants = 1,
+		.work_hours = 1, .precision = "bf16", .max_price = USD_UNKNOWN, .max_cost = USD_UNKNOWN,
+		.purchase_ok = { true, true, true }, .data_region = "", .run = "x" };
+	struct arena *a = arena_new();
+	struct intent its[2] = { 0 }, more, *list;
+	struct budget_ask ask = { .account = "main", .project = "", .user = "", .amount = { 1000 } };
+	struct intent_turn turn = { 0 };
+	struct attempt at = { .state = ATTEMPT_RUNNING, .started = T0, .reason = "" };
+	struct job_nodes *nodes;
+	struct instance in;
+	struct berth_err err;
+	const char *id;
+	struct job j;
+	size_t n;
+
+	tap_code(store_job_insert(s, &spec, T0, a, &id, &err), BERTH_OK, &err);
+	for (int i = 0; i < 2; i++)
+		its[i] = (struct intent){ .kind = INTENT_CREATE, .account = "main", .token = "", .job_id = id,
+			.offer = offer_make("p5.48xlarge"), .created = T0 };
+	ask.job_id = id;
+	tap_code(store_intent_open_gang(s, its, 2, &ask, a, &err), BERTH_OK, &err);
+	for (int i = 0; i < 2; i++) {
+		in = (struct instance){ .account = "main", .provider_ref = i == 0 ? "g-0" : "g-1", .intent_id = its[i].id,
+			.job_id = id, .offer = its[i].offer, .state = INSTANCE_READY, .address = "", .created = T0,
+			.end_reason = "", .verdict = "", .speed = (double)NAN };
+		tap_code(store_instance_insert(s, &in, &in.id, &err), BERTH_OK, &err);
+		tap_code(store_intent_settle(s, its[i].id, INTENT_DONE, in.id, "", T0, &err), BERTH_OK, &err);
+		at.job_id = id;
+		at.instance_id = in.id;
+		tap_code(store_attempt_insert(s, &at, &at.id, &err), BERTH_OK, &err);
+	}
+	tap_code(store_job_get(s, id, a, &j, &err), BERTH_OK, &err);
+	j.state = JOB_PLACED;
+	tap_code(store_job_update(s, &j, JOB_BIT(JOB_QUEUED), &err), BERTH_OK, &err);
+	tap_code(store_job_nodes(s, id, a, &nodes, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && nodes[0].up == 2 && nodes[0].wanted == 2, "two of two are up");
+	more = its[1];
+	tap_code(store_intent_last(s, &turn.last, &err), BERTH_OK, &err);
+	tap_code(store_intent_open_rank(s, &more, &ask, &turn, a, &err), BERTH_ELOCKED, &err);
+	at.state = ATTEMPT_PREEMPTED;
+	at.ended = T0 + 60;
+	tap_code(store_attempt_update(s, &at, &err), BERTH_OK, &err);
+	tap_code(store_job_nodes(s, NULL, a, &nodes, &n, &err), BERTH_OK, &err);
+	tap_ok(n > 0 && nodes[n - 1].up == 1 && nodes[n - 1].wanted == 2, "one of two is, when the other is lost");
+	more = its[1];
+	tap_code(store_intent_open_rank(s, &more, &ask, &turn, a, &err), BERTH_OK, &err);
+	tap_ok(more.id > its[1].id && more.gang == its[0].id && more.rank == 1 && more.machines == 2 && turn.own == 1 &&
+	    strcmp(more.token, its[1].token) != 0, "another create of that rank, with a token of its own");
+	more = its[1];
+	tap_code(store_intent_open_rank(s, &more, &ask, &turn, a, &err), BERTH_ELOCKED, &err);
+	tap_code(store_intent_gang(s, its[0].id, a, &list, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 3 && list[1].id == its[1].id && list[2].rank == 1, "a second one is not begun beside it");
+	tap_code(store_intent_settle(s, list[2].id, INTENT_FAILED, 0, "none", T0, &err), BERTH_OK, &err);
+	turn.last = 0;
+	more = its[1];
+	tap_code(store_intent_open_rank(s, &more, &ask, &turn, a, &err), BERTH_ELOCKED, &err);
+	tap_code(store_intent_last(s, &turn.last, &err), BERTH_OK, &err);
+	turn.own = 0;
+	j.state = JOB_QUEUED;
+	tap_code(store_job_update(s, &j, JOB_BIT(JOB_PLACED), &err), BERTH_OK, &err);
+	more = its[1];
+	tap_code(store_intent_open_rank(s, &more, &ask, &turn, a, &err), BERTH_ELOCKED, &err);
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -342,6 +414,7 @@ main(void)
 	test_instances(s);
 	test_blocks(s);
 	test_capacity(s);
+	test_ranks(s);
 	store_close(s);
 	store_tmp_end();
 	return tap_done();
