@@ -6,6 +6,7 @@
 #include "cmd/forecast.h"
 #include "cmd/line.h"
 #include "cmd/plan_approve.h"
+#include "cmd/plan_deal.h"
 #include "cmd/plan_inputs.h"
 #include "cmd/plan_join.h"
 #include "cmd/plan_opts.h"
@@ -121,6 +122,12 @@ plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels,
 	for (size_t was = *n + 1; rc == BERTH_OK && was > *n;) {
 		was = *n;
 		plan_owned_part(owned, n_owned, o, accels, ps, *n, ctx->arena);
+		for (size_t i = 0; i < *n; i++)
+			plan_build(accels, owned, n_owned, o, ctx->arena, &ps[i]);
+		rc = plan_deal(ps, *n, o, ctx->arena, err);
+		if (rc != BERTH_OK)
+			return rc;
+		plan_owned_note(ps, *n, ctx->arena);
 		rc = plan_each(ctx, accels, owned, n_owned, false, only, o, ps, n, left, err);
 	}
 	if (rc == BERTH_OK)

@@ -211,8 +211,17 @@ struct plan_series {
 	size_t n_owned;
 	int64_t
 	    *owned_part; /* machines of each commitment that count here, not for another series */
-	VEC(const char *) owned_notes;           /* on what several can use */
-	struct schedule *schedule;               /* with o->starts_s; else NULL */
+	int64_t *owned_first; /* ... as they are dealt to begin with, which schedules begin with */
+	const struct commitment *owned_all; /* [n_owned_all] of the plan */
+	size_t n_owned_all;
+	const double *fits;            /* [n_owned_all] GPUs of one machine here; 0: none */
+	double deal_lower_usd;         /* none of the deals of what several can use costs all those
+					  series less; NaN: that is not known, or there are none */
+	size_t deal;                   /* number of those series' first */
+	VEC(const char *) owned_notes; /* on what several can use */
+	struct plan_series *open;  /* as its schedule was solved, with lines more for what several
+				      can use; NULL: as it is */
+	struct schedule *schedule; /* with o->starts_s; else NULL */
 	int64_t schedule_steps, schedule_step_s; /* of its dates */
 	const struct schedule_change
 	    *turns;                   /* of the schedules planned together; NULL: not known */
@@ -283,10 +292,15 @@ BERTH_MUST_CHECK enum berth_code plan_use(
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
 /*
  * Deals what is owned [n_owned] among the series that it can serve, machine by machine, so that
- * each counts once over all of them: to ps->owned_part. Behind plan_use() of all.
+ * each counts once over all of them: to ps->owned_part, to begin with. Behind plan_use() of all.
  */
 void plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_options *o,
     const struct accel_table *accels, struct plan_series *ps, size_t n, struct arena *a);
+/* Can both use this commitment; one at least? */
+bool plan_owned_common(const struct plan_series *x, const struct plan_series *y, size_t commitment);
+bool plan_owned_shared(const struct plan_series *x, const struct plan_series *y);
+/* Says of what several series can use how many machines each has. */
+void plan_owned_note(struct plan_series *ps, size_t n, struct arena *a);
 void plan_owned_explain(struct plan_series *ps, struct arena *a);
 /* Lines and the problem of one series, with its part of what is owned. */
 void plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
@@ -325,6 +339,9 @@ BERTH_MUST_CHECK enum berth_code plan_feasible(
 size_t plan_quota_count(const struct plan_options *o);
 /* Sets them on the rules of all series. */
 void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+/* What machines that are owned take of a quota of berth.yaml. */
+double plan_quota_owned(const struct plan_options *o, size_t q, const struct plan_series *ps,
+    const struct offer *x, int64_t machines);
 #define PLAN_ASK_AHEAD_S (14 * 86400)
 const char *plan_quota_name(const struct plan_options *o, size_t q);
 /* Its shadow price in the plan of a series, or of those that meet; USD a month. */
@@ -388,6 +405,11 @@ void plan_schedule_json(
 /* What would change it. */
 void plan_schedule_turns_say(struct plan_series *ps, struct arena *a);
 void plan_schedule_turns_json(struct jsonw *w, const struct plan_series *ps);
+/* The finest steps among the series: all schedules count by them. */
+void plan_schedule_steps(struct plan_series *ps, size_t n);
+/* The schedule's problem of one series. */
+struct schedule_problem plan_schedule_problem(
+    const struct plan_series *ps, const struct plan_options *o, struct arena *a);
 /* Machines of a line that begin at a step; and its time. */
 int64_t plan_schedule_beginning(const struct schedule *s, size_t line, int64_t step);
 int64_t plan_schedule_time(const struct plan_series *ps, int64_t step);

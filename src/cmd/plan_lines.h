@@ -41,6 +41,12 @@ void plan_add_line(struct plan_lines *l, struct commit_line line, double carries
 /* The series' own part of what is owned becomes its first lines, and ps->owned. */
 void plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
     const struct accel_table *accels, struct plan_series *ps, struct plan_lines *l);
+/* Steps of a commitment inside the series' horizon, in seconds. False: none. */
+bool plan_owned_holds(
+    const struct commitment *c, const struct plan_series *ps, int64_t *lo_out, int64_t *hi_out);
+/* USD of a GPU-hour of its use. */
+double plan_owned_use(const struct plan_series *ps, const struct offer *x, double carries);
+double plan_owned_whole(double machines, double carries);
 /* Lines and problem of a series. */
 void plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels,
     const struct plan_options *o, struct plan_series *ps, struct arena *a);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "cmd/cmd.h"
+#include "cmd/plan_deal.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/buf.h"
@@ -115,6 +116,17 @@ lp_quota(struct lp_file *f, const char *name, size_t q, size_t from, size_t to, 
 	buf_printf(f->b, " <= %.17g\n", fmax(0, f->ps[0].shares.quota[q].limit - owned));
 }
 
+/* Does a quota count what serves by the hour? */
+static bool
+lp_hourly(const struct lp_file *f, size_t q)
+{
+	for (size_t s = 0; s < f->n; s++)
+		for (size_t i = 0; i < f->ps[s].n_lines; i++)
+			if (lp_limits(f, s, i, false) && f->ps[s].shares.quota[q].weight[i] > 0)
+				return true;
+	return false;
+}
+
 static void
 lp_hour(struct lp_file *f, size_t h)
 {
@@ -143,7 +155,8 @@ lp_hour(struct lp_file *f, size_t h)
 		}
 	}
 	for (size_t q = 0; q < f->ps[0].shares.n_quotas; q++)
-		lp_quota(f, "q", q, 0, f->n, 'y', h);
+		if (f->n == 1 || h == 0 || lp_hourly(f, q))
+			lp_quota(f, "q", q, 0, f->n, 'y', h);
 }
 
 /* The peak is carried by what is owned, bought and to be had on demand. */
@@ -260,12 +273,17 @@ plan_lp(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struc
 {
 	struct buf b;
 	struct lp_file f = { &b, ps, o, n, n == 1 ? ps[0].curve.levels + 1 : 0 };
+	const struct plan_open *d = NULL;
 
 	for (size_t s = 0; s < n && n > 1; s++) {
 		size_t hours = ps[0].demand.n_paths * ps[s].demand.n_steps;
 
 		f.hours = hours > f.hours ? hours : f.hours;
 	}
+	if (n > 1)
+		d = plan_deal_open(ps, n, false, NULL, o, ctx->arena);
+	if (d != NULL)
+		f.ps = d->ps;
 	buf_init(&b, PLAN_LP_BYTES);
 	lp_write(&f);
 	return plan_lp_save(ctx, &b, path, err);

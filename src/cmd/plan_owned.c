@@ -10,9 +10,36 @@
 	0.999 /* of what nothing serves: what is owned serves before that, whatever its use costs  \
 	       */
 
-/* Steps of a commitment inside the series' horizon, in seconds. False: none. */
-static bool
-owned_holds(
+double
+plan_owned_use(const struct plan_series *ps, const struct offer *x, double carries)
+{
+	return fmin(plan_use_hour(x) / carries, PLAN_OWNED_USE * plan_unserved(ps));
+}
+
+/* Whole GPUs of so many machines, in a schedule. */
+double
+plan_owned_whole(double machines, double carries)
+{
+	return floor(machines * carries + 1e-9);
+}
+
+bool
+plan_owned_common(const struct plan_series *x, const struct plan_series *y, size_t commitment)
+{
+	return x->fits[commitment] > 0 && y->fits[commitment] > 0;
+}
+
+bool
+plan_owned_shared(const struct plan_series *x, const struct plan_series *y)
+{
+	for (size_t c = 0; c < x->n_owned_all; c++)
+		if (plan_owned_common(x, y, c))
+			return true;
+	return false;
+}
+
+bool
+plan_owned_holds(
     const struct commitment *c, const struct plan_series *ps, int64_t *lo_out, int64_t *hi_out)
 {
 	int64_t from = ps->forecast.t0,
@@ -32,7 +59,8 @@ owned_carries(const struct plan_options *o, const struct accel_table *accels,
 	return plan_speed(o, accels, ps, x) * x->accelerator_count;
 }
 
-/* Those that hold for at least half of the horizon are lines: their money is sunk. */
+/* Those that hold for at least half of the horizon are lines: their money is sunk. One whose
+ * machines are with other series is told of with none: it could be used here. */
 void
 plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
     const struct accel_table *accels, struct plan_series *ps, struct plan_lines *l)
@@ -47,25 +75,25 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
 	ps->n_owned = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct offer *x = &c[i].offer;
-		int64_t lo, hi, count = ps->owned_part[i];
+		int64_t lo, hi, count = ps->owned_part[i],
+				held = o->starts_s > 0 ? ps->owned_first[i] : count;
 		double carries = owned_carries(o, accels, ps, x);
 		struct commit_line line = {
 			.kind = COMMIT_OWNED, .min_count = count, .max_count = count
 		};
 
-		if (!owned_holds(&c[i], ps, &lo, &hi) || carries <= 0 || count < 1)
+		if (!plan_owned_holds(&c[i], ps, &lo, &hi) || carries <= 0)
 			continue;
 		line.gpus = plan_units(carries, &line.speed);
-		line.usage = fmin(plan_use_hour(x) / carries, PLAN_OWNED_USE * plan_unserved(ps));
+		line.usage = plan_owned_use(ps, x, carries);
 		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
 		ps->owned_offer[ps->n_owned] = x;
-		ps->owned_count[ps->n_owned] = count;
+		ps->owned_count[ps->n_owned] = held;
 		ps->owned[ps->n_owned++] =
 		    (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
 			    hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s,
-			    (int64_t)fmax(1, floor((double)count * carries + 1e-9)), 0, NULL,
-			    line.usage };
-		if ((hi - lo) * 2 < to - from)
+			    plan_owned_whole((double)held, carries), 0, NULL, line.usage };
+		if (count < 1 || (hi - lo) * 2 < to - from)
 			continue;
 		plan_add_line(l, line, carries, x,
 		    arena_printf(
@@ -125,34 +153,22 @@ owned_have(const struct commitment *c, size_t i, const double *const *carries,
 	return sum;
 }
 
-static void
-owned_note(const struct commitment *c, size_t i, const double *carries, struct plan_series *ps,
-    size_t n, struct arena *a)
-{
-	size_t can = 0;
-
-	for (size_t k = 0; k < n; k++)
-		can += carries[k] > 0;
-	for (size_t k = 0; k < n && can > 1; k++)
-		if (carries[k] > 0)
-			VEC_PUSH(a, &ps[k].owned_notes,
-			    arena_printf(a,
-				"owned: %lld of the %lld machines of %s count here, the others for "
-				"series that they serve as well: each where its hours save most",
-				(long long)ps[k].owned_part[i], (long long)c[i].count,
-				plan_name(&c[i].offer, a)));
-}
-
 void
 plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_options *o,
     const struct accel_table *accels, struct plan_series *ps, size_t n, struct arena *a)
 {
 	const double **all = arena_array(a, n_owned + 1, sizeof(*all));
-	double *have = arena_array(a, n + 1, sizeof(*have));
+	double *have = arena_array(a, n + 1, sizeof(*have)),
+	       **fits = arena_array(a, n + 1, sizeof(*fits));
 
 	for (size_t k = 0; k < n; k++) {
 		ps[k].owned_part = arena_array(a, n_owned + 1, sizeof(*ps[k].owned_part));
 		ps[k].owned_notes.n = 0;
+		ps[k].owned_all = c;
+		ps[k].n_owned_all = n_owned;
+		ps[k].deal_lower_usd = NAN;
+		fits[k] = arena_array(a, n_owned + 1, sizeof(**fits));
+		ps[k].fits = fits[k];
 	}
 	for (size_t i = 0; i < n_owned; i++) {
 		double *carries = arena_array(a, n + 1, sizeof(*carries));
@@ -160,8 +176,9 @@ plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_op
 		for (size_t k = 0; k < n; k++) {
 			int64_t lo, hi;
 
-			if (owned_holds(&c[i], &ps[k], &lo, &hi))
+			if (plan_owned_holds(&c[i], &ps[k], &lo, &hi))
 				carries[k] = owned_carries(o, accels, &ps[k], &c[i].offer);
+			fits[k][i] = carries[k];
 			have[k] = owned_have(c, i, all, ps, k);
 		}
 		all[i] = carries;
@@ -173,8 +190,36 @@ plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_op
 			ps[to].owned_part[i]++;
 			have[to] += carries[to];
 		}
-		owned_note(c, i, carries, ps, n, a);
 	}
+	for (size_t k = 0; k < n; k++)
+		ps[k].owned_first =
+		    arena_memdup(a, ps[k].owned_part, (n_owned + 1) * sizeof(*ps[k].owned_first));
+}
+
+static size_t
+owned_users(const struct plan_series *ps, size_t n, size_t commitment)
+{
+	size_t can = 0;
+
+	for (size_t k = 0; k < n; k++)
+		can += ps[k].fits[commitment] > 0;
+	return can;
+}
+
+void
+plan_owned_note(struct plan_series *ps, size_t n, struct arena *a)
+{
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < ps[k].n_owned_all; i++)
+			if (ps[k].fits[i] > 0 && owned_users(ps, n, i) > 1)
+				VEC_PUSH(a, &ps[k].owned_notes,
+				    arena_printf(a,
+					"owned: %lld of the %lld machines of %s count here, the "
+					"others for series that they serve as well: so that all "
+					"of these cost least",
+					(long long)ps[k].owned_part[i],
+					(long long)ps[k].owned_all[i].count,
+					plan_name(&ps[k].owned_all[i].offer, a)));
 }
 
 void

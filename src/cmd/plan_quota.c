@@ -33,6 +33,13 @@ quota_owned(
 	return placing_quota_weight(&o->limits[q], &known);
 }
 
+double
+plan_quota_owned(const struct plan_options *o, size_t q, const struct plan_series *ps,
+    const struct offer *x, int64_t machines)
+{
+	return (double)(quota_owned(o, q, ps, x) * machines);
+}
+
 /* Of one machine of the line's offer; 0: not counted. */
 static int64_t
 quota_weight(const struct plan_options *o, size_t q, const struct plan_series *ps, size_t line)
@@ -128,10 +135,8 @@ plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, stru
 			double *weight = arena_array(a, n_quotas + 1, sizeof(*weight));
 
 			for (size_t q = 0; q < o->n_limits; q++)
-				weight[q] =
-				    (double)(quota_owned(o, q, &ps[i], ps[i].owned_offer[k]) *
-					     ps[i].owned_count[k]) /
-				    (double)ps[i].owned[k].gpus;
+				weight[q] = plan_quota_owned(
+				    o, q, &ps[i], ps[i].owned_offer[k], ps[i].owned_count[k]);
 			ps[i].owned[k].weight = weight;
 		}
 		ps[i].shares.quota = quota;

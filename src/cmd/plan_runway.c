@@ -65,7 +65,7 @@ runway_beside(const struct runway *r, const struct plan_series *ps, size_t step)
 	for (size_t i = 0; i < ps->n_owned; i++)
 		if (ps->owned[i].weight[r->q] == 0 && ps->owned[i].from <= own &&
 		    own < ps->owned[i].to)
-			gpus += (double)ps->owned[i].gpus;
+			gpus += ps->owned[i].gpus;
 	if (r->what == RUNWAY_ONE_DATE)
 		gpus += runway_bought(ps, r->q, runway_time(r, step));
 	for (size_t k = 0; r->what == RUNWAY_SCHEDULE && k < s->n; k++)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd/plan_deal.h"
 #include "cmd/plan_join.h"
 #include "model/offer.h"
 #include "util/arena.h"
@@ -15,9 +16,8 @@
 #define SCHEDULE_SAID 24
 #define SCHEDULE_LIGHT 2e7 /* cells of tableaus for one that is planned with others after that */
 
-/* The finest steps among the series: all schedules count by them. */
-static void
-schedule_steps(struct plan_series *ps, size_t n)
+void
+plan_schedule_steps(struct plan_series *ps, size_t n)
 {
 	size_t finest = 0;
 
@@ -69,8 +69,8 @@ schedule_owned(const struct plan_series *ps, struct arena *a)
 	return own;
 }
 
-static struct schedule_problem
-schedule_of(const struct plan_series *ps, const struct plan_options *o, struct arena *a)
+struct schedule_problem
+plan_schedule_problem(const struct plan_series *ps, const struct plan_options *o, struct arena *a)
 {
 	int64_t *term = arena_array(a, ps->n_lines + 1, sizeof(*term)),
 		every = o->starts_s / ps->schedule_step_s;
@@ -81,7 +81,7 @@ schedule_of(const struct plan_series *ps, const struct plan_options *o, struct a
 							(double)ps->schedule_step_s));
 	return (struct schedule_problem){ schedule_demand(ps, a), ps->lines, ps->n_lines, term,
 		schedule_owned(ps, a), ps->n_owned, every > 0 ? every : 1, ps->problem.unserved,
-		ps->problem.peak, 0, NAN, &ps->shares, 0 };
+		ps->problem.peak, 0, NAN, &ps->shares, 0, NULL };
 }
 
 /* All series at one price of money; *bound_out: what that binds. */
@@ -194,7 +194,7 @@ schedule_near(struct schedule *const *s, size_t n)
  */
 static enum berth_code
 schedule_together(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget,
-    struct arena *a, struct berth_err *err)
+    const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	struct schedule **alone = schedule_new(n, a), **out = schedule_new(n, a),
 			**part = schedule_new(n, a);
@@ -205,7 +205,7 @@ schedule_together(struct plan_series *ps, const struct schedule_problem *p, size
 		*alone[i] = *ps[i].schedule;
 		ps[i].allotted = false;
 	}
-	rc = schedule_solve_joint(p, n, budget, alone, NULL, a, out, err);
+	rc = plan_deal_schedule(ps, p, n, budget, alone, NULL, o, a, out, err);
 	if (rc != BERTH_OK && rc != BERTH_EINFEASIBLE && rc != BERTH_EFAIL)
 		return rc;
 	if (rc != BERTH_OK || !schedule_near(out, n)) {
@@ -213,10 +213,11 @@ schedule_together(struct plan_series *ps, const struct schedule_problem *p, size
 
 		parts = schedule_parts(ps, p, n, budget, part, a, &why);
 		if (parts == BERTH_OK && rc != BERTH_EFAIL)
-			again = schedule_solve_joint(p, n, budget, alone, part, a, out, err);
+			again = plan_deal_schedule(ps, p, n, budget, alone, part, o, a, out, err);
 		if (parts != BERTH_OK && rc != BERTH_OK)
 			return rc == BERTH_EFAIL ? (*err = why, parts) : rc;
 		for (size_t i = 0; i < n && again != BERTH_OK; i++) {
+			ps[i].open = NULL;
 			*out[i] = *part[i];
 			out[i]->lower_bound_usd =
 			    fmin(alone[i]->lower_bound_usd, part[i]->cost_usd);
@@ -232,8 +233,8 @@ schedule_together(struct plan_series *ps, const struct schedule_problem *p, size
 	return BERTH_OK;
 }
 
-/* Series whose quotas meet, from the first of them on, are brought to the front, by their place;
- * how many. */
+/* Series whose quotas meet, or that can use the same of what is owned, from the first of them on,
+ * are brought to the front, by their place; how many. */
 static size_t
 schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
 {
@@ -241,7 +242,8 @@ schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
 
 	for (size_t k = 0; k < group; k++)
 		for (size_t i = group; i < n; i++)
-			if (plan_quota_shared(&ps[rest[k]], &ps[rest[i]])) {
+			if (plan_quota_shared(&ps[rest[k]], &ps[rest[i]]) ||
+			    plan_owned_shared(&ps[rest[k]], &ps[rest[i]])) {
 				size_t was = rest[i];
 
 				memmove(
@@ -254,7 +256,7 @@ schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
 /* Some of the series, as if there were no others. */
 static enum berth_code
 schedule_some(struct plan_series *ps, const struct schedule_problem *p, const size_t *which,
-    size_t n, struct arena *a, struct berth_err *err)
+    size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	struct plan_series *some = arena_array(a, n, sizeof(*some));
 	struct schedule_problem *of = arena_array(a, n, sizeof(*of));
@@ -264,7 +266,7 @@ schedule_some(struct plan_series *ps, const struct schedule_problem *p, const si
 		some[i] = ps[which[i]];
 		of[i] = p[which[i]];
 	}
-	rc = schedule_together(some, of, n, NAN, a, err);
+	rc = schedule_together(some, of, n, NAN, o, a, err);
 	for (size_t i = 0; i < n; i++)
 		ps[which[i]] = some[i];
 	return rc;
@@ -290,19 +292,22 @@ schedule_light(
 
 	for (size_t k = 0; k < n && isnan(budget); k += group) {
 		group = schedule_group(ps, rest + k, n - k);
-		for (size_t i = 0; i < group && group > 1; i++)
-			p[rest[k + i]].work = SCHEDULE_LIGHT;
+		for (size_t i = 0; i < group; i++)
+			for (size_t e = 0; e < group; e++)
+				if (e != i && plan_quota_shared(&ps[rest[k + i]], &ps[rest[k + e]]))
+					p[rest[k + i]].work = SCHEDULE_LIGHT;
 	}
 }
 
-/* Each by itself, then those together that share a quota, or all under a budget that binds. */
+/* Each by itself, then those together that share a quota or what is owned, or all under a budget
+ * that binds. */
 static enum berth_code
-schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget,
-    struct arena *a, struct berth_err *err)
+schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n,
+    const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	struct schedule **to = schedule_new(n, a);
 	size_t *rest = arena_array(a, n + 1, sizeof(*rest)), group;
-	double bound;
+	double bound, budget = o->budget_usd;
 	enum berth_code rc;
 
 	for (size_t i = 0; i < n; i++)
@@ -318,14 +323,14 @@ schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, doubl
 	for (size_t k = 0; k < n && rc == BERTH_OK && !schedule_over(ps, n, budget); k += group) {
 		group = schedule_group(ps, rest + k, n - k);
 		if (group > 1)
-			rc = schedule_some(ps, p, rest + k, group, a, err);
+			rc = schedule_some(ps, p, rest + k, group, o, a, err);
 	}
 	if (rc != BERTH_OK || !schedule_over(ps, n, budget))
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		ps[i].schedule = to[i];
 	return n == 1 ? schedule_budget(ps, p, n, budget, to, a, err)
-		      : schedule_together(ps, p, n, budget, a, err);
+		      : schedule_together(ps, p, n, budget, o, a, err);
 }
 
 /* What would change the schedules of one group, given by their places. */
@@ -386,10 +391,12 @@ plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, st
 		plan_tick(o, 2 * n);
 		return BERTH_OK;
 	}
-	schedule_steps(ps, n);
+	plan_schedule_steps(ps, n);
 	for (size_t i = 0; i < n; i++)
-		p[i] = schedule_of(&ps[i], o, a);
-	rc = schedule_all(ps, p, n, o->budget_usd, a, err);
+		p[i] = plan_schedule_problem(&ps[i], o, a);
+	rc = schedule_all(ps, p, n, o, a, err);
+	for (size_t i = 0; i < n; i++)
+		p[i].owned = schedule_owned(&ps[i], a);
 	plan_tick(o, n);
 	if (rc == BERTH_OK)
 		plan_schedule_runway(ps, n, o, a);
@@ -488,7 +495,8 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 	if (ps->together)
 		plan_add(&ps->because, a,
 		    "schedule: all series under these quotas and this budget were planned "
-		    "together, at all dates");
+		    "together, at all dates, and those that can use the same of what is owned");
+	plan_deal_explain(ps, a);
 	if (ps->allotted)
 		plan_add(&ps->because, a,
 		    "schedule: of quotas that other series draw on too it has the part that the "

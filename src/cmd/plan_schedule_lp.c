@@ -62,8 +62,7 @@ slp_owned(const struct slp *f, size_t s, size_t t, size_t quota)
 
 	for (size_t i = 0; i < ps->n_owned; i++)
 		if (slp_holds(f, s, i, t))
-			sum += (quota == SIZE_MAX ? 1 : ps->owned[i].weight[quota]) *
-			       (double)ps->owned[i].gpus;
+			sum += quota == SIZE_MAX ? ps->owned[i].gpus : ps->owned[i].weight[quota];
 	return sum;
 }
 
@@ -75,7 +74,7 @@ slp_free(const struct slp *f, size_t s, size_t t)
 
 	for (size_t i = 0; i < f->of[s]->n_owned; i++)
 		if (f->of[s]->owned[i].usage == 0 && slp_holds(f, s, i, t))
-			sum += (double)f->of[s]->owned[i].gpus;
+			sum += f->of[s]->owned[i].gpus;
 	return sum;
 }
 
@@ -130,7 +129,7 @@ slp_share(const struct slp *f, size_t s, size_t k, bool most, size_t t)
 			    f->id[s], j);
 	for (size_t i = 0; i < ps->n_owned; i++)
 		if (slp_holds(f, s, i, t))
-			owned += ((ps->owned[i].group == k + 1) - part) * (double)ps->owned[i].gpus;
+			owned += ((ps->owned[i].group == k + 1) - part) * ps->owned[i].gpus;
 	buf_printf(f->b, " %s= %.17g\n", most ? "<" : ">", -owned);
 }
 
@@ -304,6 +303,19 @@ slp_hour_cost(const struct slp *f, size_t t, double hours, const double *demand)
 	}
 }
 
+/* Does a quota count what serves by the hour? */
+static bool
+slp_hourly(const struct slp *f, size_t q)
+{
+	for (size_t s = 0; s < f->n; s++)
+		for (size_t i = 0; i < f->of[s]->n_lines; i++)
+			if ((f->of[s]->lines[i].kind == COMMIT_SPOT ||
+				f->of[s]->lines[i].kind == COMMIT_ON_DEMAND) &&
+			    f->of[s]->shares.quota[q].weight[i] > 0)
+				return true;
+	return false;
+}
+
 static void
 slp_hour_rows(const struct slp *f, size_t t, double hours, const double *demand)
 {
@@ -325,6 +337,8 @@ slp_hour_rows(const struct slp *f, size_t t, double hours, const double *demand)
 				    (long long)f->of[s]->lines[i].gpus, f->id[s], i, t);
 	}
 	for (size_t q = 0; q < f->of[0]->shares.n_quotas; q++) {
+		if (!slp_hourly(f, q))
+			continue; /* what is bought of it is bounded */
 		buf_printf(f->b, " q%zu_%zu: b%zu_%zu_%zu", q, f->hour, f->id[0], q, t);
 		for (size_t s = 0; s < f->n; s++)
 			for (size_t i = 0; i < f->of[s]->n_lines; i++) {
@@ -348,8 +362,8 @@ slp_hour_bounds(const struct slp *f, size_t t, double hours, const double *deman
 	for (size_t s = 0; s < f->n; s++) {
 		for (size_t i = 0; i < f->of[s]->n_owned; i++)
 			if (f->of[s]->owned[i].usage > 0 && slp_holds(f, s, i, t))
-				buf_printf(f->b, " o%zu_%zu_%zu <= %lld\n", f->id[s], i, f->hour,
-				    (long long)f->of[s]->owned[i].gpus);
+				buf_printf(f->b, " o%zu_%zu_%zu <= %.17g\n", f->id[s], i, f->hour,
+				    f->of[s]->owned[i].gpus);
 		for (size_t i = 0; i < f->of[s]->n_lines; i++) {
 			const struct commit_line *l = &f->of[s]->lines[i];
 
@@ -476,7 +490,7 @@ slp_programs(struct buf *b, const struct plan_series *ps, size_t n, struct arena
 		f.n = 0;
 		for (size_t k = i; k < n && !said; k++)
 			if (ps[k].schedule->form.border == ps[i].schedule->form.border) {
-				f.of[f.n] = &ps[k];
+				f.of[f.n] = ps[k].open != NULL ? ps[k].open : &ps[k];
 				f.id[f.n++] = k;
 			}
 		if (f.n > 0)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd/plan_deal.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/time.h"
@@ -381,14 +382,14 @@ plan_ends(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 	for (size_t i = 0; i < ps->n_owned; i++) {
 		int64_t to = ps->owned[i].to;
 
-		if (to >= (int64_t)ps->demand.n_steps)
+		if (to >= (int64_t)ps->demand.n_steps || ps->owned[i].gpus < 1)
 			continue;
 		plan_add(&ps->because, a,
 		    arena_printf(a,
-			"owned: %lld GPU%s of %s end%s on %s, inside the horizon: counted here as "
+			"owned: %.0f GPU%s of %s end%s on %s, inside the horizon: counted here as "
 			"%s%s",
-			(long long)ps->owned[i].gpus, ps->owned[i].gpus == 1 ? "" : "s",
-			ps->owned_name[i], ps->owned[i].gpus == 1 ? "s" : "",
+			ps->owned[i].gpus, ps->owned[i].gpus == 1 ? "" : "s", ps->owned_name[i],
+			ps->owned[i].gpus == 1 ? "s" : "",
 			time_fmt_date(day, ps->forecast.t0 + to * ps->forecast.step_s),
 			2 * (to - (ps->owned[i].from > 0 ? ps->owned[i].from : 0)) <
 				(int64_t)ps->demand.n_steps
@@ -414,6 +415,8 @@ plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		rc = plan_quota_solve(ps, n, over, o, a, err);
 	if (rc == BERTH_OK && over && plan_quota_count(o) == 0)
 		rc = plan_budget(ps, n, o->budget_usd, a, err);
+	if (rc == BERTH_OK)
+		plan_deal_bound(ps, n);
 	return rc;
 }
 

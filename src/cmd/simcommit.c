@@ -367,12 +367,12 @@ simcommit_own(struct simcommit_world *w, const size_t *keep, struct arena *a)
 	int64_t *dealt;
 
 	for (size_t c = 0; c < n; c++) {
-		bool *serves = arena_array(a, w->n, sizeof(*serves));
+		double *speed = arena_array(a, w->n, sizeof(*speed));
 
 		for (size_t i = 0; i < w->n; i++)
-			serves[i] = w->g->own[c].serves[keep[i]];
+			speed[i] = w->g->own[c].speed[keep[i]];
 		own[c] = w->g->own[c];
-		own[c].serves = serves;
+		own[c].speed = speed;
 	}
 	simowned_deal(w->s, w->n, w->from, own, n, a, &dealt);
 	for (size_t c = 0; c < n; c++)

@@ -25,12 +25,13 @@ const char *simcommit_name(size_t policy);
 
 /* What is owned before any rule buys: it serves first, and its money is sunk. */
 struct simcommit_own {
-	double gpus;        /* of one machine */
-	int64_t count;      /* machines */
-	int64_t from, to;   /* s since epoch */
-	const bool *serves; /* [n] of the series */
-	double usage;       /* USD that an hour of use of one machine costs: told, not counted */
-	int64_t used;       /* out: machines that count for one of them */
+	double gpus;         /* of one machine */
+	int64_t count;       /* machines */
+	int64_t from, to;    /* s since epoch */
+	const double *speed; /* [n] GPUs of each series that one of its own counts as there; 0: it
+				cannot serve it */
+	double usage;        /* USD that an hour of use of one machine costs: told, not counted */
+	int64_t used;        /* out: machines that count for one of them */
 };
 
 struct simcommit_grid {

@@ -13,6 +13,15 @@
 #include "store/money_rows.h"
 #include "util/arena.h"
 
+/* As `berth plan` counts it: what is told of a group is told of its fastest card. */
+static double
+simowned_speed(const struct accel *has, const struct accel *want)
+{
+	double ratio = accel_work_ratio(has, want, PRECISION_BF16);
+
+	return ratio > 0 ? ratio : 1; /* a card whose rates nobody knows is what it says */
+}
+
 enum berth_code
 simowned_read(struct cmd_ctx *ctx, const struct series *rows, size_t n,
     struct simcommit_own **own_out, size_t *n_out, struct berth_err *err)
@@ -32,17 +41,18 @@ simowned_read(struct cmd_ctx *ctx, const struct series *rows, size_t n,
 		const struct offer *x = &c[i].offer;
 		const struct accel *has =
 		    accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib);
-		bool *serves = arena_array(ctx->arena, n + 1, sizeof(*serves));
+		double *speed = arena_array(ctx->arena, n + 1, sizeof(*speed));
 
 		for (size_t k = 0; k < n; k++) {
 			const char *name;
 			const struct accel *want =
 			    plan_accel(accels, &rows[k], NULL, ctx->arena, &name);
 
-			serves[k] = has != NULL && want != NULL && accel_is(has, want);
+			if (has != NULL && want != NULL && accel_is(has, want))
+				speed[k] = simowned_speed(has, want);
 		}
 		(*own_out)[i] = (struct simcommit_own){ x->accelerator_count, c[i].count, c[i].from,
-			c[i].to, serves, usd_known(x->usage) ? usd_to_double(x->usage) : 0, 0 };
+			c[i].to, speed, usd_known(x->usage) ? usd_to_double(x->usage) : 0, 0 };
 	}
 	return BERTH_OK;
 }
@@ -134,7 +144,7 @@ simowned_beside(const struct simcommit_own *own, size_t c, const int64_t *dealt,
 
 	for (size_t e = 0; e < c; e++)
 		if (own[e].from < own[c].to && own[c].from < own[e].to)
-			sum += own[e].gpus * (double)dealt[e * n + k];
+			sum += own[e].gpus * own[e].speed[k] * (double)dealt[e * n + k];
 	return sum;
 }
 
@@ -157,11 +167,12 @@ simowned_deal(const struct fc_series *s, size_t n, const size_t *first, struct s
 			double most = -1;
 
 			for (size_t k = 0; k < n; k++) {
-				double use;
+				double use, gpus;
 
-				if (!own[c].serves[k] || !simowned_holds(&own[c], &s[k], first[k]))
+				gpus = own[c].gpus * own[c].speed[k];
+				if (gpus == 0 || !simowned_holds(&own[c], &s[k], first[k]))
 					continue;
-				use = simowned_use(&past[k], have[k] + own[c].gpus) -
+				use = simowned_use(&past[k], have[k] + gpus) -
 				      simowned_use(&past[k], have[k]);
 				if (use > most + 1e-12) {
 					most = use;
@@ -170,7 +181,7 @@ simowned_deal(const struct fc_series *s, size_t n, const size_t *first, struct s
 			}
 			if (to == n)
 				break;
-			have[to] += own[c].gpus;
+			have[to] += own[c].gpus * own[c].speed[to];
 			dealt[c * n + to]++;
 			own[c].used++;
 		}
@@ -191,7 +202,7 @@ simowned_have(const struct fc_series *s, const struct simcommit_own *own, size_t
 				hi = own[c].to < end ? own[c].to : end;
 
 			if (hi > lo && dealt[c * n + k] > 0)
-				out[i] += own[c].gpus * (double)dealt[c * n + k] *
+				out[i] += own[c].gpus * own[c].speed[k] * (double)dealt[c * n + k] *
 					  (double)(hi - lo) / (double)s[k].step_s;
 		}
 	}

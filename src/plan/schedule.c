@@ -29,6 +29,25 @@ schedule_unique(int64_t *v, size_t n)
 	return kept;
 }
 
+/* Is a line bought at dates? */
+static bool
+schedule_dated(const struct schedule_problem *p, size_t line)
+{
+	return p->lines[line].kind == COMMIT_RESERVED && !schedule_dealt(p, line);
+}
+
+/* What is owned holds for such steps: where it ends other things may begin. */
+static void
+schedule_holds(struct schedule_work *w, int64_t from, int64_t to)
+{
+	if (from > 0 && from < w->steps)
+		VEC_PUSH(w->a, &w->border, from);
+	if (to <= 0 || to >= w->steps)
+		return;
+	VEC_PUSH(w->a, &w->border, to);
+	VEC_PUSH(w->a, &w->start, to);
+}
+
 static void
 schedule_dates(struct schedule_work *w)
 {
@@ -37,27 +56,20 @@ schedule_dates(struct schedule_work *w)
 	for (int64_t s = 0; s < w->steps; s += p->every)
 		VEC_PUSH(w->a, &w->start, s);
 	for (size_t i = 0; i < p->n_owned; i++)
-		for (int k = 0; k < 2; k++) {
-			int64_t s = k == 0 ? p->owned[i].from : p->owned[i].to;
-
-			if (s <= 0 || s >= w->steps)
-				continue;
-			VEC_PUSH(w->a, &w->border, s);
-			if (k == 1)
-				VEC_PUSH(w->a, &w->start, s);
-		}
-	for (size_t i = 0; i < p->n_lines; i++)
-		for (int64_t s = p->term[i]; p->lines[i].kind == COMMIT_RESERVED && s < w->steps;
-		     s += p->term[i])
+		schedule_holds(w, p->owned[i].from, p->owned[i].to);
+	for (size_t i = 0; i < p->n_lines; i++) {
+		if (schedule_dealt(p, i))
+			schedule_holds(w, p->held[i].from, p->held[i].to);
+		for (int64_t s = p->term[i]; schedule_dated(p, i) && s < w->steps; s += p->term[i])
 			VEC_PUSH(w->a, &w->start, s);
+	}
 	w->start.n = schedule_unique(w->start.v, w->start.n);
 	VEC_PUSH(w->a, &w->border, 0);
 	VEC_PUSH(w->a, &w->border, w->steps);
 	for (size_t k = 0; k < w->start.n; k++) {
 		VEC_PUSH(w->a, &w->border, w->start.v[k]);
 		for (size_t i = 0; i < p->n_lines; i++)
-			if (p->lines[i].kind == COMMIT_RESERVED &&
-			    w->start.v[k] + p->term[i] < w->steps)
+			if (schedule_dated(p, i) && w->start.v[k] + p->term[i] < w->steps)
 				VEC_PUSH(w->a, &w->border, w->start.v[k] + p->term[i]);
 	}
 	w->border.n = schedule_unique(w->border.v, w->border.n);
@@ -79,20 +91,36 @@ schedule_at(const struct schedule_work *w, int64_t step)
 	return lo;
 }
 
+static void
+schedule_offer_dealt(struct schedule_work *w, size_t line)
+{
+	const struct schedule_held *h = &w->p->held[line];
+	struct terms_offer o = { schedule_at(w, h->from > 0 ? h->from : 0),
+		schedule_at(w, h->to < w->steps ? h->to : w->steps), USD_ZERO,
+		w->p->lines[line].max_count };
+
+	if (o.from >= o.to)
+		return;
+	VEC_PUSH(w->a, &w->offer, o);
+	VEC_PUSH(w->a, &w->line, line);
+}
+
 static enum berth_code
 schedule_offers(struct schedule_work *w, struct berth_err *err)
 {
 	const struct schedule_problem *p = w->p;
 
-	for (size_t i = 0; i < p->n_lines; i++)
-		for (size_t k = 0; k < w->start.n && p->lines[i].kind == COMMIT_RESERVED; k++) {
+	for (size_t i = 0; i < p->n_lines; i++) {
+		if (schedule_dealt(p, i))
+			schedule_offer_dealt(w, i);
+		for (size_t k = 0; k < w->start.n && schedule_dated(p, i); k++) {
 			int64_t s = w->start.v[k],
 				end = s + p->term[i] < w->steps ? s + p->term[i] : w->steps;
 			const struct commit_line *l = &p->lines[i];
 			struct terms_offer o = { schedule_at(w, s), schedule_at(w, end), USD_ZERO,
 				l->max_count };
-			double usd =
-			    l->fixed * (double)l->gpus * (double)(end - s) * p->demand->step_hours;
+			double usd = l->fixed * commit_line_gpus(l) * (double)(end - s) *
+				     p->demand->step_hours;
 			enum berth_code rc = usd_from_double(usd, &o.cost, err);
 
 			if (rc != BERTH_OK)
@@ -100,6 +128,7 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 			VEC_PUSH(w->a, &w->offer, o);
 			VEC_PUSH(w->a, &w->line, i);
 		}
+	}
 	w->count = arena_array(w->a, w->offer.n + 1, sizeof(*w->count));
 	return BERTH_OK;
 }
@@ -152,7 +181,8 @@ schedule_fill_stretches(struct schedule_work *w, double on_demand)
 	w->hours = arena_array(w->a, n, sizeof(*w->hours));
 	w->merit = arena_array(w->a, n, sizeof(*w->merit));
 	for (size_t t = 0; t < n; t++) {
-		int64_t from = w->border.v[t], to = w->border.v[t + 1], owned = 0;
+		int64_t from = w->border.v[t], to = w->border.v[t + 1];
+		double owned = 0;
 		double *u = w->use + t * width, *served = w->served + t * width;
 
 		w->hours[t] = (double)(to - from) * p->demand->step_hours;
@@ -168,8 +198,7 @@ schedule_fill_stretches(struct schedule_work *w, double on_demand)
 		schedule_rest(w, t, w->usd + t * levels);
 		schedule_merit(w, t);
 		if (!isnan(p->peak))
-			w->least[t] =
-			    (int64_t)fmax(0, ceil(p->peak - on_demand - (double)owned - 1e-9));
+			w->least[t] = (int64_t)fmax(0, ceil(p->peak - on_demand - owned - 1e-9));
 	}
 	w->rest.usd = w->usd;
 	w->rest.least = w->least;
@@ -404,7 +433,10 @@ schedule_report(struct schedule_work *w, struct schedule *out)
 
 		if (w->count[j] > 0)
 			out->buy[out->n++] = (struct schedule_buy){ w->line.v[j], from,
-				from + w->p->term[w->line.v[j]], w->count[j],
+				schedule_dealt(w->p, w->line.v[j])
+				    ? w->p->held[w->line.v[j]].to
+				    : from + w->p->term[w->line.v[j]],
+				w->count[j],
 				(double)w->count[j] * usd_to_double(w->offer.v[j].cost) };
 	}
 	qsort(out->buy, out->n, sizeof(*out->buy), schedule_cmp_buy);
@@ -428,7 +460,7 @@ schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct
 		    err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
 	for (size_t i = 0; i < p->n_lines && rc == BERTH_OK; i++)
 		if (p->lines[i].kind == COMMIT_RESERVED &&
-		    (p->term[i] < 1 || !(p->lines[i].usage >= 0) ||
+		    ((schedule_dated(p, i) && p->term[i] < 1) || !(p->lines[i].usage >= 0) ||
 			!(p->lines[i].usage < p->unserved)))
 			return err_set(err, BERTH_EINVAL,
 			    "offer %zu: a term of %lld steps, %g USD an hour of use", i + 1,

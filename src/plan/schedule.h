@@ -7,11 +7,17 @@
 #include "plan/terms.h"
 
 struct schedule_owned {
-	int64_t from, to; /* steps; may lie beyond the horizon on both sides */
-	int64_t gpus;
+	int64_t from, to;     /* steps; may lie beyond the horizon on both sides */
+	double gpus;          /* 0: what others use, which only takes of quotas here */
 	size_t group;         /* of the shares; 0 none */
-	const double *weight; /* [n_quotas] of one GPU; NULL: none counts it */
+	const double *weight; /* [n_quotas] what all of it takes; NULL: none counts it */
 	double usage;         /* USD per GPU-hour of use; its fixed money is sunk */
+};
+
+/* Steps of a line that is owned and dealt: bought at no price for these or not at all; may lie
+ * beyond the horizon on both sides. */
+struct schedule_held {
+	int64_t from, to; /* equal: the line is bought at dates */
 };
 
 struct schedule_problem {
@@ -25,6 +31,7 @@ struct schedule_problem {
 	double unserved, peak, theta, budget; /* as in commit_problem */
 	const struct commit_shares *rules;    /* hold at all times; NULL: none */
 	double work; /* cells of tableaus that rules may take; 0: some seconds */
+	const struct schedule_held *held; /* [n_lines]; NULL: none */
 };
 
 struct schedule_buy {

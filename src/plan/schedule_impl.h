@@ -58,6 +58,12 @@ struct schedule_work {
  * budget that binds? */
 bool schedule_ruled(const struct schedule_work *w, size_t n_kinds, bool budget);
 
+static inline bool
+schedule_dealt(const struct schedule_problem *p, size_t line)
+{
+	return p->held != NULL && p->held[line].from < p->held[line].to;
+}
+
 /* Prices of use of what is bought. */
 void schedule_bands(struct schedule_work *w);
 /* w->merit of a stretch. */

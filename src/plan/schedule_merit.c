@@ -64,8 +64,8 @@ merit_items(const struct schedule_work *w, size_t t, size_t n_bands, struct aren
 
 	for (size_t i = 0; i < p->n_owned; i++)
 		if (p->owned[i].from <= w->border.v[t] && w->border.v[t + 1] <= p->owned[i].to)
-			item[n++] = (struct merit_item){ p->owned[i].usage,
-				(double)p->owned[i].gpus, SIZE_MAX, 0 };
+			item[n++] =
+			    (struct merit_item){ p->owned[i].usage, p->owned[i].gpus, SIZE_MAX, 0 };
 	for (size_t b = 0; b < n_bands; b++)
 		item[n++] = (struct merit_item){ w->band[b], 0, b, 1 + b };
 	for (size_t i = 0; i < p->n_lines; i++) {

@@ -36,9 +36,9 @@ rules_owned(const struct rules *s, size_t member, size_t t, size_t group, size_t
 		    (group > 0 && o->group != group))
 			continue;
 		if (quota == SIZE_MAX)
-			sum += (double)o->gpus;
+			sum += o->gpus;
 		else if (o->weight != NULL)
-			sum += o->weight[quota] * (double)o->gpus;
+			sum += o->weight[quota];
 	}
 	return sum;
 }
@@ -135,7 +135,7 @@ rules_lines(struct rules *s, size_t member)
 		if (l->kind == COMMIT_RESERVED) {
 			column_of[i] = v->column = s->n_columns;
 			s->column[s->n_columns++] =
-			    (struct commit_column){ member, i, 0, (double)l->gpus, 0, 0 };
+			    (struct commit_column){ member, i, 0, commit_line_gpus(l), 0, 0 };
 		}
 		if (l->kind == COMMIT_ON_DEMAND && peak)
 			VEC_PUSH(s->a, &s->peak, (struct rules_peak){ member, i });
@@ -147,7 +147,7 @@ rules_lines(struct rules *s, size_t member)
 		size_t line = s->w[member].line.v[k];
 
 		s->offer[s->n_offers++] = (struct rules_offer){ member, line, column_of[line],
-			o->from, o->to, (double)p->lines[line].gpus, usd_to_double(o->cost) };
+			o->from, o->to, commit_line_gpus(&p->lines[line]), usd_to_double(o->cost) };
 	}
 	s->at_member[member + 1] = s->n_offers;
 }
@@ -202,8 +202,9 @@ rules_limit_rows(struct rules *s, size_t t)
 		    &s->w[s->column[c].member].p->lines[s->column[c].line];
 		double *row;
 
-		if (l->max_count == COMMIT_NO_LIMIT)
-			continue;
+		if (l->max_count == COMMIT_NO_LIMIT ||
+		    schedule_dealt(s->w[s->column[c].member].p, s->column[c].line))
+			continue; /* of what is dealt there is one column, which has its bound */
 		row = rules_zeroes(s);
 		for (size_t j = 0; j < s->n_offers; j++)
 			row[j] = s->offer[j].column == c && rules_runs(s, j, t);
@@ -215,6 +216,21 @@ static double
 rules_weight(const struct rules *s, size_t member, size_t line, size_t quota)
 {
 	return s->member[member].rules->quota[quota].weight[line];
+}
+
+/* Is this the last row of a quota over purchases alone, which holds on? */
+static bool
+rules_known(const struct rules *s, const double *row, size_t member, size_t t, size_t quota)
+{
+	for (size_t r = s->row.n; r-- > 0 && member == s->n;) {
+		const struct rules_row *was = &s->row.v[r];
+
+		if (was->quota != quota || was->member != s->n)
+			continue;
+		return s->r[was->stretch].quota[quota] == s->r[t].quota[quota] &&
+		       memcmp(s->lp.a[r], row, s->first_usd * sizeof(*row)) == 0;
+	}
+	return false;
 }
 
 /* What is bought for all, and what a member has on demand at its peak, keep a quota; member n: what
@@ -240,7 +256,7 @@ rules_quota_rows(struct rules *s, size_t member, size_t t)
 			    rules_weight(s, member, s->peak.v[k].line, q);
 			any = any || row[s->n_offers + t * s->peak.n + k] > 0;
 		}
-		if (any)
+		if (any && !rules_known(s, row, member, t, q))
 			rules_add(s, row, s->r[t].quota[q], member, t, q);
 	}
 }
@@ -405,7 +421,7 @@ rules_owned_at(const struct rules *s, const struct commit_server *v, size_t t)
 
 		if (o->from <= w->border.v[t] && o->to >= w->border.v[t + 1] &&
 		    o->usage == v->usage)
-			sum += (double)o->gpus;
+			sum += o->gpus;
 	}
 	return sum;
 }

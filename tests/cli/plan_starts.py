@@ -57,6 +57,7 @@ class World:
 		price, upfront = gpu_hour * n, 0
 		if payment == "partial":
 			upfront, price = round(price * term * MONTH_H / 2, 2), price / 2
+		payment = "none" if payment == "partial" and not upfront else payment	# else a part of the price is not known
 		self.offers.append({"provider": provider, "region": "r1", "instance_type": "h%d.%d" % (n, len(self.offers)), "accelerator": OWN, "accelerator_count": n,
 			"purchase": purchase, "term_months": term, "payment": payment, "upfront": "%.2f" % upfront if upfront else "",
 			"price_per_hour": "%.4f" % price, "usage_price_per_hour": "%.4f" % (use * n) if use else "", "currency": "USD"})
@@ -95,7 +96,7 @@ class Model:
 			if term:
 				always |= set(range(term, w.horizon, term))
 		self.parts = [self.part(k) for k in range(len(self.own))]
-		self.starts = {s: always | {g[1] for k, g in enumerate(self.own) if self.parts[k].get(s) and g[1] < w.horizon} for s in w.series}
+		self.starts = {s: always | {g[1] for g in self.own if g[1] < w.horizon} for s in w.series}
 		starts = set().union(*self.starts.values())
 		cuts |= starts
 		for _, term, _, _, _ in self.lines:
@@ -112,15 +113,15 @@ class Model:
 		return n, o["term_months"] * MONTH_H, hour, float(o["usage_price_per_hour"] or 0) / n, o
 
 	def part(self, k):
-		"""What each series has of commitment k, as the plan says."""
+		"""What each series has of commitment k, as the schedule says."""
 		if len(self.w.series) == 1:
 			return {self.w.series[0]: self.own[k][0]}
 		out = {}
 		for t in self.told["series"]:
 			for s in t["because"]:
 				words = s.split()
-				if words[0] == "owned:" and "count here" in s and "own%d" % k in s:
-					out[t["name"]] = 2 * int(words[1])
+				if words[:2] == ["schedule:", "owned:"] and "count here" in s and "own%d" % k in s:
+					out[t["name"]] = 2 * int(words[2])
 		return out
 
 	def program(self, fixed=None):

@@ -93,4 +93,19 @@ run simulate commit flat square --reserved 0.6 --svg c.svg -o json
 expect_exit 0
 ! grep -q nan c.svg
 ok $? "nor has the chart"
+
+# Cards of a group count at their rates, as the plan has them: a PCIe card is 756 of 989 of the fastest, by the vendor's sheets.
+awk 'BEGIN { print "timestamp,gpus,series,accelerator"; for (h = 0; h < 56 * 24; h++)
+	print 1787572800 + 3600 * h "," (h % 4 < 3 ? 10 : 0) ",grouped,H100-80GB" }' >group.csv
+run record csv group.csv
+expect_exit 0
+own 4 1 2026-01-01 2027-01-01 0 H100-PCIE-80GB
+pcie=$(awk 'BEGIN { printf "%.9f", 4 * 756 / 989 }')
+run simulate commit grouped --reserved 0.6 -o json
+expect_json_near '$.by[0].owned_gpus' "$pcie" 1e-3 "four PCIe cards are 3.06 of the fastest"
+expect_json_near '$.by[0].cost' "$(cost 0 0.6 "$pcie" 672)" 1e-2
+expect_json_near '$.by[5].cost' "$(least 0.6 "$pcie" 672)" 1e-2 "hindsight counts them so too"
+own 4 1 2026-01-01 2027-01-01 0 H100-SXM5-80GB
+run simulate commit grouped --reserved 0.6 -o json
+expect_json '$.by[0].owned_gpus' 4.000 "the fastest are whole ones"
 done_testing

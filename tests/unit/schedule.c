@@ -20,7 +20,7 @@ struct world {
 	struct commit_line line[LINES];
 	int64_t term[LINES];
 	struct schedule_owned owned[2];
-	double owned_weight[3], weights[3][LINES];
+	double owned_weight[3], owned_takes[2][3], weights[3][LINES];	/* takes: what all of it takes of each quota */
 	struct commit_quota quota[3];
 	struct commit_share share[2];
 	size_t group[LINES];
@@ -47,11 +47,11 @@ make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts
 	w->term[0] = 5;
 	w->term[1] = 12;
 	w->term[2] = 60;
-	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2, 1, w->owned_weight, 0 };
-	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_weight, 0 };
+	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2, 1, w->owned_takes[0], 0 };
+	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_takes[1], 0 };
 	w->priced = false;
 	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1, false };
-	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL, 0 };
+	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL, 0, NULL };
 }
 
 /* Most of it asks for its use: less whether it is used or not, and all of it more than before. */
@@ -80,7 +80,7 @@ owned_at(const struct world *w, int64_t t)
 	int64_t n = 0;
 
 	for (size_t i = 0; i < 2; i++)
-		n += w->owned[i].from <= t && t < w->owned[i].to ? w->owned[i].gpus : 0;
+		n += w->owned[i].from <= t && t < w->owned[i].to ? (int64_t)w->owned[i].gpus : 0;
 	return n;
 }
 
@@ -143,7 +143,7 @@ lp_rules(FILE *f, const struct world *w, int t)
 				weight[i] = (w->group[i] == k + 1) - part;
 			for (size_t i = 0; i < 2; i++)
 				if (w->owned[i].from <= t && t < w->owned[i].to)
-					own += ((w->owned[i].group == k + 1) - part) * (double)w->owned[i].gpus;
+					own += ((w->owned[i].group == k + 1) - part) * w->owned[i].gpus;
 			fprintf(f, " h%zu_%d_%d: 0 zero", k, side, t);
 			lp_running(f, w, t, weight);
 			fprintf(f, side == 0 ? " <= %.17g\n" : " >= %.17g\n", -own);
@@ -293,7 +293,7 @@ make_rules(struct world *w, struct rng *r, bool quotas, bool shares)
 	static const double own[3] = { 1, 0, 1 };
 
 	for (size_t q = 0; q < 3; q++) {
-		w->owned_weight[q] = own[q];
+		w->owned_weight[q] = own[q], w->owned_takes[0][q] = own[q] * w->owned[0].gpus, w->owned_takes[1][q] = own[q] * w->owned[1].gpus;
 		for (size_t i = 0; i < LINES; i++)
 			w->weights[q][i] = of[q][i];
 		w->quota[q] = (struct commit_quota){ limit[q] + (double)rng_below(r, 3), w->weights[q] };
@@ -366,7 +366,7 @@ price_buys(const struct world *w, const struct schedule *s, double price, double
 			gpus[3] = (double)w->line[3].max_count;
 			gpus[4] = w->line[4].max_count == COMMIT_NO_LIMIT ? INFINITY : (double)w->line[4].max_count;
 			for (size_t i = 0; i < 2; i++) {
-				gpus[5 + i] = w->owned[i].from <= t && t < w->owned[i].to ? (double)w->owned[i].gpus : 0;
+				gpus[5 + i] = w->owned[i].from <= t && t < w->owned[i].to ? w->owned[i].gpus : 0;
 				usage[5 + i] = w->owned[i].usage;
 			}
 			for (int n = 0; n < 7; n++) {
@@ -545,7 +545,7 @@ test_budgets(struct arena *a)
 		/* a multiple of the steps between dates, so that its end is no date of its own */
 		const int64_t term[2] = { 4 * (1 + (int64_t)rng_below(r, 4)), 0 };
 		struct commit_demand d = { demand, 1, steps, NULL, 1, false };
-		struct schedule_problem p = { &d, line, 2, term, NULL, 0, 4, 10, NAN, 0, 2 + 0.5 * (double)rng_below(r, 60), NULL, 0 };
+		struct schedule_problem p = { &d, line, 2, term, NULL, 0, 4, 10, NAN, 0, 2 + 0.5 * (double)rng_below(r, 60), NULL, 0, NULL };
 		struct berth_err err = { 0 };
 		struct schedule s;
 

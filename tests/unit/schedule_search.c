@@ -52,7 +52,7 @@ make_world(struct world *w, struct rng *r, double price, double budget)
 	w->line[2] = (struct commit_line){ COMMIT_ON_DEMAND, 2, 0, price, 1, 0, COMMIT_NO_LIMIT, 0 };
 	w->term[2] = 0;
 	w->d = (struct commit_demand){ w->demand, 1, STEPS, NULL, 1, false };
-	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, NULL, 0, EVERY, 10 * price, NAN, 0, budget, NULL, 0 };
+	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, NULL, 0, EVERY, 10 * price, NAN, 0, budget, NULL, 0, NULL };
 }
 
 /* What counts cost; INFINITY: more than the budget. */
