@@ -2,8 +2,8 @@
 
 weeks, days: recorded traces with their even weeks (days) first and the odd ones behind, so that one is trained on and the other
 paid; reversed: time runs backwards; swapped: each zone's second half is that of the next zone; inverted: up is down; faster: the
-second half at thrice the pace.  exponential, weibull, diurnal, flapping, drift, regime, moods, pareto, thin: made-up zones of 45
-days, seeded.
+second half at thrice the pace.  exponential, weibull, diurnal, flapping, drift, regime, moods, pareto, thin, uneven: made-up zones
+of 45 days, seeded; shared: zones that flap and at times are all down together.
 """
 import csv
 import math
@@ -62,6 +62,12 @@ def made_up(kind, rng, z):
     if kind == "pareto":
         return renewal(rng, lambda t: min(500, (0.1 + 0.1 * z) * rng.paretovariate(0.9)),
                        lambda t: min(500, (0.1 + 0.1 * (z % 3)) * rng.paretovariate(0.9)))
+    if kind == "uneven":  # lives from minutes to hours
+        return renewal(rng, lambda t: rng.expovariate(1 / [0.3, 1, 3, 0.15, 8, 0.5][z]), lambda t: rng.expovariate(1 / (0.5 + z % 3)))
+    if kind == "shared":
+        rare = random.Random("shared")
+        together = renewal(rare, lambda t: rare.weibullvariate(6, 0.7), lambda t: rare.weibullvariate(1.5, 0.7))
+        return [a & b for a, b in zip(made_up("flapping", rng, z), together)]
     if kind == "thin":  # a handful of ends in a fortnight
         return renewal(rng, lambda t: rng.expovariate(1 / 30), lambda t: rng.expovariate(1 / 20))
     return renewal(rng, lambda t: rng.expovariate(1 / (0.5 + (12 if (t < DAYS * 12) == (z % 2 == 0) else 0))),

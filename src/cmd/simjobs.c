@@ -28,6 +28,7 @@ struct simjobs_job {
 struct simjobs_world {
 	const struct simjobs_grid *g;
 	struct spot_zone *zones, any;
+	struct spot_promise promise;
 	struct spot_world world;
 	double (*score)[SPOT_AGES];
 	int edge[SPOT_AGES - 1];
@@ -127,7 +128,7 @@ simjobs_make(struct simjobs_world *w)
 	spot_ages(up, w->ticks, age);
 	w->any = (struct spot_zone){ up, age, w->ticks };
 	w->world = (struct spot_world){ w->zones, g->zones, &w->any,
-		(const double(*)[SPOT_AGES])w->score, w->edge, NULL, false };
+		(const double(*)[SPOT_AGES])w->score, w->edge, NULL, false, NULL };
 }
 
 /* From the 30 days before tick `at`. */
@@ -145,6 +146,7 @@ simjobs_learn(struct simjobs_world *w, size_t at, struct berth_err *err)
 		spot_learn(&w->zones[z], from, at, 1, (int)w->g->tick_s, 0, &h);
 		spot_remaining(&h, w->score[z]);
 	}
+	spot_promise_learn(&w->world, from, at, (int)w->g->tick_s, &w->s, w->learned, &w->promise);
 	spot_learn_pool(&w->world, from, at, (int)w->g->tick_s, SPOT_PESSIMISM, &up, &down);
 	rc = spot_table_solve(&w->s, &up, &down, w->learned, &w->table, err);
 	if (rc == BERTH_OK && spot_misled(&w->world, from, at, &w->s, w->table))
@@ -161,8 +163,10 @@ simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_poli
 	struct spot_world world = w->world;
 	struct spot_run run;
 
-	if (p != SPOT_POLICY_BERTH)
+	if (p != SPOT_POLICY_BERTH) {
 		world.score = NULL;
+		world.promise = NULL;
+	}
 	spot_replay(p, &world, j->at, &s, w->table, &run);
 	r->jobs++;
 	r->misses += run.missed;

@@ -72,6 +72,7 @@ struct simspot_view {
 	double (*score)[SPOT_AGES];
 	int edge[SPOT_AGES - 1];
 	struct spot_hazard up, down;
+	struct spot_promise promise;
 	const struct simspot_trace **member; /* [n] in the order of zones */
 	struct spot_market market;
 	const struct spot_table *table[SIMSPOT_LEVELS];
@@ -205,10 +206,10 @@ simspot_thin(const struct simspot_view *v)
 	return n < SIMSPOT_EVENTS;
 }
 
-/* Learns from ticks [from, to) of the place. */
+/* Learns from ticks [from, to) of the place; of s all but the deadline counts. */
 static void
 simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to,
-    int work, struct arena *a, struct simspot_view *v)
+    const struct spot_setting *s, struct arena *a, struct simspot_view *v)
 {
 	uint8_t *up = arena_alloc(a, p->ticks);
 	int32_t *age = arena_array(a, p->ticks, sizeof(*age));
@@ -227,10 +228,12 @@ simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t
 		spot_learn(&v->zones[i], from, to, 1, p->tick_s, 0, &h);
 		spot_remaining(&h, v->score[i]);
 		for (size_t b = 0; b < SPOT_AGES; b++)
-			v->score[i][b] = fmin(v->score[i][b], work);
+			v->score[i][b] = fmin(v->score[i][b], s->work);
 	}
 	v->world = (struct spot_world){ v->zones, p->n, &v->any,
-		(const double(*)[SPOT_AGES])v->score, v->edge, NULL, false };
+		(const double(*)[SPOT_AGES])v->score, v->edge, NULL, false, NULL };
+	if (!(g->on_demand_usd > 0 || g->move_hours > 0))
+		spot_promise_learn(&v->world, from, to, p->tick_s, s, a, &v->promise);
 	spot_learn_pool(&v->world, from, to, p->tick_s, g->pessimism, &v->up, &v->down);
 	v->world.thin = simspot_thin(v);
 	if (g->on_demand_usd > 0 || g->move_hours > 0)
@@ -277,8 +280,10 @@ simspot_start(
 			continue;
 		/* Without a table the rule is a simple one, but the zone is still chosen by what is
 		 * known of it. */
-		if (policy != SPOT_POLICY_BERTH)
+		if (policy != SPOT_POLICY_BERTH) {
 			w.score = NULL;
+			w.promise = NULL;
+		}
 		spot_replay(policy, &w, t0, &j->s, j->table, &run[p]);
 		missed[p] = run[p].missed;
 		cost[p] = run[p].cost / always;
@@ -303,7 +308,7 @@ simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct 
 	enum berth_code rc = BERTH_OK;
 
 	arena_reset(x->table_arena);
-	simspot_look(x->g, j->place, t0 > back ? t0 - back : 0, t0, j->s.work, x->table_arena, v);
+	simspot_look(x->g, j->place, t0 > back ? t0 - back : 0, t0, &j->s, x->table_arena, v);
 	if (x->g->policy[SPOT_POLICY_BERTH])
 		rc = simspot_solve(v, &j->s, x->table_arena, &table, err);
 	j->view = v;
@@ -379,7 +384,7 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 	}
 	arena_reset(x->table_arena);
 	simspot_look(
-	    x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->table_arena, &v);
+	    x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, &j.s, x->table_arena, &v);
 	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH]) {
 		struct spot_setting s = j.s;
 

@@ -50,6 +50,7 @@ libplan_a_SOURCES = \
 	src/plan/spot_exact.c \
 	src/plan/spot_impl.h src/plan/spot_market.c \
 	src/plan/spot_learn.c \
+	src/plan/spot_promise.c \
 	src/plan/spot_table.c \
 	src/plan/variant.c src/plan/variant.h \
 	src/plan/terms.c src/plan/terms.h src/plan/terms_net.h \

@@ -50,7 +50,7 @@ spot_longest_zone(const struct spot_world *w, size_t t)
 	for (size_t z = 0; z < w->n_zones; z++) {
 		double score;
 
-		if (!w->zones[z].up[t])
+		if (!w->zones[z].up[t] || !spot_pays(w, z, t))
 			continue;
 		score = w->score == NULL ? -(double)z
 					 : w->score[z][spot_bucket(w->zones[z].age[t], w->edge)];
@@ -121,9 +121,12 @@ spot_now_of(const struct spot_world *w, size_t t, const struct spot_setting *s,
 		.changeover_left = st->changeover_left,
 		.up = zone != w->n_zones };
 
-	n.age = n.up ? w->zones[zone].age[t] : w->any->age[t];
+	n.age = n.up ? w->zones[zone].age[t] : spot_any_zone(w)->age[t];
 	n.stood = n.up ? w->zones[zone].age[t] : 0;
 	n.stand = spot_must_stand(w, t, s, st, st->mode, zone);
+	/* No more in vain: of a pool, in which others come and go too, only that zone's own runs
+	 * tell enough. */
+	n.lasts = n.up && w->n_zones > 1 && st->vain >= SPOT_VAIN ? spot_zone_lasts(w, zone, t) : 0;
 	return n;
 }
 
@@ -246,6 +249,7 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0,
 			st.mode = SPOT_NOTHING;
 			out->lost++;
 			st.vain += st.in_vain;
+			out->vain = st.vain > out->vain ? st.vain : out->vain;
 		}
 		if (policy == SPOT_POLICY_BERTH && dear)
 			a = SPOT_ON_DEMAND;

@@ -169,11 +169,15 @@ struct spot_now {
 		      since the last went */
 	int stood; /* how long the zone that it would take has been up */
 	double stand; /* how long it must have been: spot_stand() */
+	double lasts; /* of a pool, after SPOT_VAIN launches in vain: chance that the run of that
+			 very zone goes on for two changeovers; 0: not known, as the table has it */
 };
 
-/* The rule: the table's action. Spot that has not stood for long enough counts as down; and so does
+/*
+ * The rule: the table's action. Spot that has not stood for long enough counts as down; and so does
  * that which must have, where by what was learned fewer than one in five would go on for two
- * changeovers. */
+ * changeovers; where lasts is known, fewer than three in five.
+ */
 enum spot_action spot_rule(const struct spot_table *t, const struct spot_now *n);
 
 /* Least cost with the future known, over zones [n_zones] from tick t0: exact dynamic program. < 0:
@@ -216,6 +220,17 @@ struct spot_market {
 	size_t n_levels;
 };
 
+/* What a launch in an up zone brings, by the ticks that it has been up; the last age: that and
+ * older. */
+struct spot_promise {
+	size_t ages;
+	double *worth; /* [n_zones][ages] share of the ticks paid, to the end of the run or of the
+			  work, that bring work */
+	double *lasts; /* [n_zones][ages] chance that the run goes on for two changeovers */
+	double least;  /* worth under which a launch is not expected to pay */
+	struct spot_zone paying; /* is there an up zone where it is? */
+};
+
 /* One zone or a pool that a job may move in. */
 struct spot_world {
 	const struct spot_zone *zones; /* [n_zones], best first for a policy without scores */
@@ -227,7 +242,18 @@ struct spot_world {
 	const struct spot_market *market; /* NULL: one price, one region */
 	bool thin; /* hardly anything was learned: after one launch in vain a zone must have been up
 		      for a changeover */
+	const struct spot_promise *promise; /* where a launch is not expected to pay, a zone counts
+					       as down, with one price; NULL: not known */
 };
+
+/*
+ * Has w heed what is learned from ticks [from, to) of each of its zones: sums over the runs that
+ * reached the age, and two more that end by the chances of spot_learn() without pessimism, which
+ * also say how long a run goes on that had not ended at to. Of s the work, the changeover and the
+ * price count.
+ */
+void spot_promise_learn(struct spot_world *w, size_t from, size_t to, int tick_s,
+    const struct spot_setting *s, struct arena *a, struct spot_promise *out);
 
 #define SPOT_TOLD 16 /* launches of a run that are told of */
 
@@ -239,9 +265,10 @@ struct spot_run {
 		int tick; /* from the start */
 		bool spot;
 	} told[SPOT_TOLD]; /* the first of them */
-	int lost;          /* machines taken back under the work */
-	int moves;         /* of the state to another region */
-	int finish;        /* ticks */
+	int vain;   /* most launches on spot in a row that were lost before they brought anything */
+	int lost;   /* machines taken back under the work */
+	int moves;  /* of the state to another region */
+	int finish; /* ticks */
 	bool missed;
 };
 

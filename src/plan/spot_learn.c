@@ -232,7 +232,7 @@ spot_learn_pool(const struct spot_world *w, size_t from, size_t to, int tick_s, 
 	spot_chances(&e, true, tick_s, NAN, 1, z, up_out);
 	for (size_t b = 0; b < SPOT_AGES; b++)
 		up_out->hop[b] = hop[b] / (SPOT_HOPS_MORE * lost + SPOT_HOPS);
-	spot_learn(w->any, from, to, 0, tick_s, z, down_out);
+	spot_learn(spot_any_zone(w), from, to, 0, tick_s, z, down_out);
 }
 
 void

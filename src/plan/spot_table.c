@@ -9,9 +9,9 @@
 #define SPOT_VEC 4               /* floats that are reckoned at once ... */
 #define SPOT_TILE (4 * SPOT_VEC) /* ... in rows of so many */
 #define SPOT_TABLE_MAX ((size_t)1 << 30)
-#define SPOT_SURPRISE 0.05
 #define SPOT_HOPS_MAX 0.9995        /* a deadline is not to hang on another zone */
-#define SPOT_LASTS 0.2              /* chance that a run must have to outlive a launch twice */
+#define SPOT_LASTS 0.2              /* chance that a run must have to outlive a launch twice ... */
+#define SPOT_ZONE_LASTS 0.6         /* ... where it is that of its own zone */
 #define SPOT_STATES (2 * SPOT_AGES) /* up by age, then down by age */
 
 /*
@@ -417,7 +417,8 @@ enum spot_action
 spot_rule(const struct spot_table *t, const struct spot_now *n)
 {
 	bool believed = n->up && n->stood >= n->stand &&
-			(!(n->stand > 0) || n->mode == SPOT_HAS_SPOT || spot_lasts(t, n->stood));
+			(!(n->stand > 0) || n->mode == SPOT_HAS_SPOT ||
+			    (n->lasts > 0 ? n->lasts >= SPOT_ZONE_LASTS : spot_lasts(t, n->stood)));
 
 	return spot_decide(t, n->left, n->work, n->mode, n->changeover_left,
 	    believed || n->mode == SPOT_HAS_SPOT, n->age);

@@ -301,7 +301,7 @@ sim_replay(const struct sim_case *c, struct spot_run *out, struct spot_run *seen
 	struct spot_setting s = { .work = (int)ceil(SIM_WORK_H * 60 * 1.02), .deadline = c->deadline_m,
 		.changeover = (int)ceil(changeover_s / SIM_TICK_S), .price = 0.3 };
 	struct spot_zone zone = { up, age, SIM_TICKS };
-	struct spot_world w = { &zone, 1, &zone, NULL, NULL, NULL, false };
+	struct spot_world w = { &zone, 1, &zone, NULL, NULL, NULL, false, NULL };
 	struct arena *a = arena_new();
 	struct spot_hazard gone, back;
 	struct spot_table *table;

@@ -106,7 +106,7 @@ test_adversarial(void)
 
 		s.deadline = s.work + s.changeover + (int)rng_below(&r, 80);
 		make_world(&w, &r, 1 + (size_t)k % 3, 1000, longest);
-		sw = (struct spot_world){ w.zone, w.n_zones, &w.any, NULL, NULL, NULL, false };
+		sw = (struct spot_world){ w.zone, w.n_zones, &w.any, NULL, NULL, NULL, false, NULL };
 		spot_learn_pool(&sw, 0, 500, 300, 1, &up, &down);
 		if (spot_table_solve(&s, &up, &down, a, &table, &err) != BERTH_OK) {
 			missed++;
@@ -154,7 +154,7 @@ test_constant(void)
 
 	w.n_zones = 1;
 	for (int state = 0; state <= 1; state++) {
-		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL, NULL, false };
+		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL, NULL, false, NULL };
 		struct spot_run run;
 
 		memset(w.up[0], state, 1000);
@@ -185,7 +185,7 @@ static void
 test_pool(void)
 {
 	static struct world w;
-	struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, NULL, false };
+	struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, NULL, false, NULL };
 	struct spot_evidence e = { .hours = { { 0 }, { 2.5, 12.5, 0, 0, 0 } }, .ends = { { 0 }, { 0, 20, 0, 0, 0 } } };
 	struct spot_setting s = { .work = 30, .deadline = 60, .changeover = 2, .price = 0.3 };
 	struct spot_hazard up, down, own;
@@ -215,7 +215,7 @@ test_pool(void)
 	tap_near(up.hop[1], 10 / (1.001 * 20 + 2), 1e-12, "after ten of twenty losses the other zone was up, half an hour old");
 	tap_near(sum, up.hop[1], 0, "and at no other age");
 	/* One zone: as it is learned alone. */
-	sw = (struct spot_world){ w.zone, 1, &w.zone[0], NULL, NULL, NULL, false };
+	sw = (struct spot_world){ w.zone, 1, &w.zone[0], NULL, NULL, NULL, false, NULL };
 	spot_learn_pool(&sw, 0, 240, 300, 1, &up, &down);
 	spot_learn(&w.zone[0], 0, 240, 1, 300, 1, &own);
 	tap_ok(memcmp(&up, &own, sizeof(up)) == 0, "one zone is a pool of one");
@@ -241,7 +241,7 @@ test_guard(void)
 {
 	static struct world w;
 	struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = 0.3 };
-	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL, NULL, false };
+	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL, NULL, false, NULL };
 	struct spot_hazard up = { .edge = { 3, 12, 48, 144 } }, down = up;
 	struct arena *a = arena_new();
 	struct spot_table *fearful, *learned;
@@ -338,7 +338,7 @@ test_market(void)
 		make_prices(&r, 2, 10, 3);
 		m.move = rng_unit(&r);
 		m.home = (int)rng_below(&r, 2);
-		struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, &m, false };
+		struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, &m, false, NULL };
 		want = brute_market(&w, &s, &m, 0, s.work, -1, 0, m.home);
 		got = spot_omniscient_market(&sw, 0, &s, scratch);
 		bad += isinf(want) ? got >= 0 : fabs(got - want) > 1e-9;
@@ -390,7 +390,7 @@ test_market_policy(void)
 		m.level = level;
 		m.n_levels = 3;
 		for (size_t t0 = 500; t0 + (size_t)s.deadline < PRICES; t0 += 97) {
-			struct spot_world sw = { w.zone, 2, &w.any, (const double (*)[SPOT_AGES])score, edge, &m, false };
+			struct spot_world sw = { w.zone, 2, &w.any, (const double (*)[SPOT_AGES])score, edge, &m, false, NULL };
 			double best = spot_omniscient_market(&sw, t0, &s, scratch);
 
 			for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
@@ -434,7 +434,7 @@ test_dear(void)
 	make_world(&w, &r, 1, 1000, 30);
 	for (size_t k = 0; k < 3; k++) {
 		struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = price[k] };
-		struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL, false };
+		struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL, false, NULL };
 		struct spot_hazard up, down;
 		struct spot_table *table;
 
@@ -494,7 +494,7 @@ test_flapping(void)
 {
 	static struct world calm, flap;
 	struct spot_setting s = { .work = 50, .deadline = 120, .changeover = 4, .price = 0.3 };
-	struct spot_world sw = { flap.zone, 1, &flap.zone[0], NULL, NULL, NULL, false };
+	struct spot_world sw = { flap.zone, 1, &flap.zone[0], NULL, NULL, NULL, false, NULL };
 	struct arena *a = arena_new();
 	struct spot_hazard up, down;
 	struct spot_table *table;
@@ -533,9 +533,131 @@ test_flapping(void)
 	arena_free(a);
 }
 
+/* Runs of 2 and of 10 ticks in turn: what a launch at each age brings is counted by hand. */
+static void
+test_promise(void)
+{
+	static struct world w;
+	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL, NULL, false, NULL };
+	struct spot_setting s = { .work = 50, .changeover = 3, .price = 0.3 };
+	struct arena *a = arena_new();
+	struct spot_promise p;
+	int wrong = 0;
+
+	for (size_t t = 0; t < MAX_TICKS; t++)
+		w.up[0][t] = t % 16 < 2 || (t % 16 >= 4 && t % 16 < 14);
+	spot_ages(w.up[0], MAX_TICKS, w.age[0]);
+	w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], MAX_TICKS };
+	spot_promise_learn(&sw, 0, MAX_TICKS, 300, &s, a, &p);
+	tap_near(p.worth[0], 7.0 / 12, 0.01, "fresh: of 2 and 10 ticks, 0 and 7 bring work");
+	tap_near(p.worth[2], 5.0 / 8, 0.01, "at 2 ticks: 5 of 8");
+	tap_ok(p.worth[7] < p.least, "at 7 ticks: the changeover and no more: %.3f", p.worth[7]);
+	tap_near(p.lasts[0], 0.5, 0.01, "fresh: one of two lasts for two changeovers");
+	tap_near(p.lasts[4], 1, 0.01, "at 4 ticks: each");
+	tap_near(p.lasts[5], 0, 0.01, "at 5 ticks: none");
+	tap_ok(p.worth[10] >= p.least, "older than any run was: other times, it may pay");
+	for (size_t t = 0; t < MAX_TICKS; t++)
+		wrong += p.paying.up[t] != (w.up[0][t] && w.age[0][t] < 7);
+	tap_is_long(wrong, 0, "a run near its end counts as down");
+	arena_free(a);
+}
+
+#define POOL_ZONES 6
+#define POOL_HALF 4096
+
+struct flap_pool {
+	uint8_t up[POOL_ZONES + 1][2 * POOL_HALF];
+	int32_t age[POOL_ZONES + 1][2 * POOL_HALF];
+	struct spot_zone zone[POOL_ZONES], any;
+	double score[POOL_ZONES][SPOT_AGES];
+	int edge[SPOT_AGES - 1];
+};
+
+/* Two of three runs last one or two ticks, the third 4 to 24 by zone. */
+static void
+make_flap_pool(struct flap_pool *f, struct rng *r)
+{
+	const size_t n = 2 * POOL_HALF;
+
+	spot_edges(300, f->edge);
+	for (size_t z = 0; z < POOL_ZONES; z++) {
+		const size_t life[2][3] = { { 1, 2, 12 }, { 1, 2, 4 + 4 * z } };
+		int state = 0;
+		struct spot_hazard h;
+
+		for (size_t t = 0; t < n; state = !state)
+			for (size_t k = life[state][rng_below(r, 3)]; k > 0 && t < n; k--)
+				f->up[z][t++] = (uint8_t)state;
+		spot_ages(f->up[z], n, f->age[z]);
+		f->zone[z] = (struct spot_zone){ f->up[z], f->age[z], n };
+		spot_learn(&f->zone[z], 0, POOL_HALF, 1, 300, 0, &h);
+		spot_remaining(&h, f->score[z]);
+	}
+	spot_union(f->zone, POOL_ZONES, n, f->up[POOL_ZONES]);
+	spot_ages(f->up[POOL_ZONES], n, f->age[POOL_ZONES]);
+	f->any = (struct spot_zone){ f->up[POOL_ZONES], f->age[POOL_ZONES], n };
+}
+
+/* Summed over starts in the second half, learned from the first. */
+static double
+flap_pool_cost(const struct spot_world *w, enum spot_policy policy, const struct spot_setting *s, int *vain_out, int *missed_out)
+{
+	struct arena *a = arena_new();
+	struct spot_hazard up, down;
+	struct spot_table *table;
+	struct berth_err err = { 0 };
+	double sum = 0;
+
+	spot_learn_pool(w, 0, POOL_HALF, 300, 1, &up, &down);
+	tap_code(spot_table_solve(s, &up, &down, a, &table, &err), BERTH_OK, &err);
+	for (size_t t0 = POOL_HALF; t0 + (size_t)s->deadline < 2 * POOL_HALF; t0 += 97) {
+		struct spot_run run;
+
+		spot_replay(policy, w, t0, s, table, &run);
+		sum += run.cost;
+		*vain_out = run.vain > *vain_out ? run.vain : *vain_out;
+		*missed_out += run.missed;
+	}
+	arena_free(a);
+	return sum;
+}
+
+/* One of six zones is nearly always up, most of them not for as long as a machine takes to start. */
+static void
+test_flapping_pool(void)
+{
+	static struct flap_pool f;
+	struct rng r;
+
+	rng_seed(&r, 21);
+	make_flap_pool(&f, &r);
+	for (int deadline = 360; deadline <= 576; deadline += 72) {
+		struct spot_setting s = { .work = 288, .deadline = deadline, .changeover = 7, .price = 0.3 };
+		struct spot_world w = { f.zone, POOL_ZONES, &f.any, NULL, f.edge, NULL, false, NULL };
+		double uniform, blind, knowing;
+		struct arena *a = arena_new();
+		struct spot_promise promise;
+		int vain = 0, missed = 0, others = 0;
+
+		uniform = flap_pool_cost(&w, SPOT_POLICY_UNIFORM, &s, &others, &missed);
+		w.score = (const double (*)[SPOT_AGES])f.score;
+		blind = flap_pool_cost(&w, SPOT_POLICY_BERTH, &s, &others, &missed);
+		spot_promise_learn(&w, 0, POOL_HALF, 300, &s, a, &promise);
+		knowing = flap_pool_cost(&w, SPOT_POLICY_BERTH, &s, &vain, &missed);
+		tap_ok(knowing <= 1.02 * uniform, "due in %d ticks: %.3f of Uniform Progress", deadline, knowing / uniform);
+		tap_ok(knowing < blind, "due in %d ticks: %.3f of what it costs without what each zone does", deadline,
+		    knowing / blind);
+		tap_ok(vain <= SPOT_VAIN, "due in %d ticks: %d launches in vain in a row", deadline, vain);
+		tap_is_long(missed, 0, "no deadline is missed");
+		arena_free(a);
+	}
+}
+
 int
 main(void)
 {
+	test_promise();
+	test_flapping_pool();
 	test_omniscient();
 	test_adversarial();
 	test_constant();
