@@ -15,8 +15,10 @@
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
 #include "store/store.h"
+#include "store/tier_rows.h"
 #include "util/arena.h"
 #include "util/json.h"
+#include "util/time.h"
 
 static enum berth_code plan_run(struct cmd_ctx *ctx, struct berth_err *err);
 
@@ -165,18 +167,24 @@ plan_own(struct cmd_ctx *ctx, const struct plan_then *then, struct plan_made *m,
 	*n = m->then.n_owned = kept;
 }
 
-/* Which series there were, and how far their history went. */
-static void
-plan_note_picked(struct cmd_ctx *ctx, const struct forecast_set *f, struct plan_made *m)
+/* Which series there were, how far their history went, and how much of it was rolled up. */
+static enum berth_code
+plan_note_picked(
+    struct cmd_ctx *ctx, const struct forecast_set *f, struct plan_made *m, struct berth_err *err)
 {
+	enum berth_code rc = BERTH_OK;
+	int64_t *rolled = arena_array(ctx->arena, f->n_coarse + 1, sizeof(*rolled));
 	const char **name = arena_array(ctx->arena, f->n_coarse + 1, sizeof(*name));
 	int64_t *at = arena_array(ctx->arena, f->n_coarse + 1, sizeof(*at));
 
-	for (size_t i = 0; i < f->n_coarse; i++) {
+	for (size_t i = 0; rc == BERTH_OK && i < f->n_coarse; i++) {
+		rc = store_late_until(ctx->store, f->rows[i].id, &rolled[i], err);
 		name[i] = f->rows[i].name;
 		at[i] = m->o.at != 0 ? m->o.at : f->rows[i].to + f->rows[i].step_s;
 	}
 	m->then.demand = (struct forecast_was){ name, at, f->n_coarse };
+	m->then.rolled = rolled;
+	return rc;
 }
 
 /* at: offers as they were then, and `then` what else there was; 0 and NULL: those of now. */
@@ -217,7 +225,7 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
 	m->left.n = f.n_left;
 	if (rc == BERTH_OK)
-		plan_note_picked(ctx, &f, m);
+		rc = plan_note_picked(ctx, &f, m, err);
 	if (rc == BERTH_OK)
 		rc = then == NULL
 			 ? store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err)
@@ -309,18 +317,42 @@ plan_store(struct cmd_ctx *ctx, const struct plan_made *m, int64_t *id_out, stru
 	return rc;
 }
 
+/* The first series of which more is rolled up than the plan found so; "". */
+static const char *
+plan_rolled_up(
+    struct cmd_ctx *ctx, const struct plan_then *was, const struct plan_then *is, int64_t *t_out)
+{
+	for (size_t i = 0; i < is->demand.n; i++)
+		for (size_t k = 0; k < was->demand.n; k++)
+			if (strcmp(was->demand.series[k], is->demand.series[i]) == 0 &&
+			    is->rolled[i] > was->rolled[k]) {
+				*t_out = is->rolled[i];
+				return arena_strdup(ctx->arena, is->demand.series[i]);
+			}
+	return "";
+}
+
 /* Where two texts part, with what stands around it. */
 static enum berth_code
-plan_differs(const char *was, const char *is, int64_t id, struct berth_err *err)
+plan_differs(struct cmd_ctx *ctx, const char *was, const char *is, int64_t id,
+    const struct plan_then *then, const struct plan_then *now, struct berth_err *err)
 {
+	char before[TIME_FMT_SIZE];
+	int64_t t = 0;
+	const char *rolled = plan_rolled_up(ctx, then, now, &t);
 	size_t k = 0, from;
 
 	while (was[k] != '\0' && was[k] == is[k])
 		k++;
 	from = k > 40 ? k - 40 : 0;
+	if (rolled[0] != '\0')
+		return err_set(err, BERTH_EFAIL,
+		    "plan %lld comes out otherwise now, from byte %zu on: the history of %s before "
+		    "%s has been rolled up since, and its single steps are not kept",
+		    (long long)id, k, rolled, time_fmt(before, t));
 	return err_set(err, BERTH_EFAIL,
 	    "plan %lld comes out otherwise now, from byte %zu on: it was ...%.80s..., it is "
-	    "...%.80s...: history, commitments, config or measured speeds have changed since",
+	    "...%.80s...: commitments, config or measured speeds have changed since",
 	    (long long)id, k, was + from, is + from);
 }
 
@@ -343,17 +375,19 @@ plan_replay(struct cmd_ctx *ctx, int64_t id, struct berth_err *err)
 	then.args = line.words;
 	then.n_args = line.n_words;
 	then.now = row.made;
+	store_history_as_of(ctx->store, id);
 	rc = plan_make(&then, row.made, &was, &m, err);
 	for (size_t i = 0; i < m.n && i < was.n_oldest && rc == BERTH_OK; i++)
 		m.ps[i].price_oldest = was.oldest[i]; /* an offer that goes on unchanged is looked
 							 at again and again */
 	if (rc == BERTH_OK)
 		rc = plan_finish(&then, &m, err);
+	store_history_as_of(ctx->store, 0);
 	if (rc != BERTH_OK)
 		return rc;
 	rc = plan_text(&m, &b, err);
 	if (rc == BERTH_OK && strcmp(b.p, row.json) != 0)
-		rc = plan_differs(row.json, b.p, id, err);
+		rc = plan_differs(ctx, row.json, b.p, id, &was, &m.then, err);
 	if (rc == BERTH_OK && cmd_wants_json(ctx)) {
 		struct jsonw *w = cmd_json_begin(ctx, "berth.plan-replay/1");
 

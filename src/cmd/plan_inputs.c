@@ -114,6 +114,7 @@ plan_inputs_demand(
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "name", then->demand.series[i]);
 		jsonw_int(w, "until", then->demand.at[i]);
+		jsonw_int(w, "rolled_up", then->rolled[i]);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -222,6 +223,7 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 	series = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*series));
 	at = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*at));
 	then->demand = (struct forecast_was){ series, at, jsonr_len(&picked) };
+	then->rolled = arena_array(ctx->arena, then->demand.n + 1, sizeof(*then->rolled));
 	then->oldest = arena_array(ctx->arena, then->n_oldest + 1, sizeof(*then->oldest));
 	then->owned = arena_array(ctx->arena, then->n_owned + 1, sizeof(*then->owned));
 	for (size_t i = 0; i < then->demand.n; i++) {
@@ -231,6 +233,7 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 		series[i] =
 		    arena_strdup(ctx->arena, json_is_string(name) ? json_string_value(name) : "");
 		at[i] = json_integer_value(jsonr_get(&p, "until").v);
+		then->rolled[i] = json_integer_value(jsonr_get(&p, "rolled_up").v);
 	}
 	for (size_t i = 0; i < then->n_oldest; i++)
 		then->oldest[i] = json_integer_value(jsonr_at(&ages, i).v);

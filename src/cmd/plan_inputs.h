@@ -12,7 +12,9 @@ struct line;
  * went, what was owned. */
 struct plan_then {
 	struct forecast_was demand;
-	int64_t *owned; /* [n_owned] numbers of commitments */
+	int64_t *rolled; /* [demand.n] the time before which each one's history was rolled up; 0:
+			    none was */
+	int64_t *owned;  /* [n_owned] numbers of commitments */
 	size_t n_owned;
 	int64_t *oldest; /* [n_oldest] as_of of the oldest price, of each series that was planned;
 			    read alone */

@@ -11,6 +11,31 @@ struct history_head {
 	int64_t step_s, first_t, last_t, samples;
 };
 
+/*
+ * What plan $4 found of a step that has changed since stands in the row of the first plan from that
+ * one on; of all others the step itself is as it was.
+ */
+#define HISTORY_SINCE                                                                              \
+	"NOT EXISTS (SELECT 1 FROM sample_was w WHERE w.series_id = s.series_id AND w.t = s.t "    \
+	"AND w.plan_id >= $4)"
+#define HISTORY_WAS                                                                                \
+	"w.series_id = $1 AND w.t >= $2 AND w.t < $3 AND w.mean IS NOT NULL AND w.plan_id = "      \
+	"(SELECT min(x.plan_id) FROM sample_was x WHERE x.series_id = w.series_id AND x.t = w.t "  \
+	"AND x.plan_id >= $4)"
+
+/* The first step that the plan found. */
+static enum berth_code
+history_first_was(struct store *s, int64_t series_id, int64_t *first_out, struct berth_err *err)
+{
+	return db_get_one(s->db, 0, first_out, err,
+	    "SELECT min(t) FROM (SELECT s.t AS t FROM sample s WHERE s.series_id = $1 AND s.t >= "
+	    "$2 AND s.t < $3 AND " HISTORY_SINCE
+	    " UNION ALL SELECT w.t AS t FROM sample_was w WHERE " HISTORY_WAS
+	    " UNION ALL SELECT t FROM rollup WHERE series_id = $1) AS found",
+	    DB_ARGS(
+		db_i64(series_id), db_i64(INT64_MIN), db_i64(INT64_MAX), db_i64(s->as_of_plan)));
+}
+
 static enum berth_code
 history_head_get(struct store *s, int64_t series_id, struct history_head *h, struct berth_err *err)
 {
@@ -29,6 +54,8 @@ history_head_get(struct store *s, int64_t series_id, struct history_head *h, str
 		*h = (struct history_head){ db_col_i64(st, "step_s"), db_col_i64(st, "first_t"),
 			db_col_i64(st, "last_t"), db_col_i64(st, "samples") };
 	db_done(st);
+	if (rc == BERTH_OK && s->as_of_plan != 0 && h->samples > 0)
+		rc = history_first_was(s, series_id, &h->first_t, err);
 	return rc;
 }
 
@@ -160,16 +187,48 @@ history_finish(struct history *h, int64_t own_s)
 	}
 }
 
+/* Single steps, as a plan found them. */
+static enum berth_code
+history_fill_was(
+    struct store *s, const struct db_val *span, struct history_fill *f, struct berth_err *err)
+{
+	const struct db_val args[] = { span[0], span[1], span[2], db_i64(s->as_of_plan) };
+	enum berth_code rc = store_each(s, history_sample_row, f, err,
+	    "SELECT s.t AS t, s.mean AS mean, s.peak AS peak FROM sample s WHERE s.series_id = $1 "
+	    "AND s.t >= $2 AND s.t < $3 AND " HISTORY_SINCE
+	    " UNION ALL SELECT w.t AS t, w.mean AS mean, w.peak AS peak FROM sample_was w "
+	    "WHERE " HISTORY_WAS " ORDER BY t",
+	    args, 4);
+
+	if (rc != BERTH_OK)
+		return rc;
+	return store_each(s, history_part_row, f, err,
+	    "SELECT s.t AS t, a.covered_s AS covered_s, s.mean AS mean FROM sample_part a JOIN "
+	    "sample s ON s.series_id = a.series_id AND s.t = a.t WHERE a.series_id = $1 AND a.t >= "
+	    "$2 AND a.t < $3 AND " HISTORY_SINCE
+	    " UNION ALL SELECT w.t AS t, w.covered_s AS covered_s, w.mean AS mean FROM sample_was "
+	    "w WHERE w.covered_s IS NOT NULL AND " HISTORY_WAS " ORDER BY t",
+	    args, 4);
+}
+
+void
+store_history_as_of(struct store *s, int64_t plan_id)
+{
+	s->as_of_plan = plan_id;
+}
+
 static enum berth_code
 history_fill_all(struct store *s, int64_t series_id, struct history_fill *f, struct berth_err *err)
 {
 	const struct db_val args[] = { db_i64(series_id), db_i64(f->h->d.t0),
 		db_i64(f->samples_end) };
-	enum berth_code rc = store_each(s, history_sample_row, f, err,
-	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3", args,
-	    3);
+	enum berth_code rc = s->as_of_plan != 0 ? history_fill_was(s, args, f, err)
+						: store_each(s, history_sample_row, f, err,
+						      "SELECT t, mean, peak FROM sample WHERE "
+						      "series_id = $1 AND t >= $2 AND t < $3",
+						      args, 3);
 
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK && s->as_of_plan == 0)
 		rc = store_each(s, history_part_row, f, err,
 		    "SELECT a.t AS t, a.covered_s AS covered_s, b.mean AS mean FROM sample_part a "
 		    "JOIN sample b ON b.series_id = a.series_id AND b.t = a.t WHERE a.series_id = "

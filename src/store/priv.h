@@ -22,6 +22,7 @@ struct store {
 	int64_t opened;         /* when, by the caller's clock */
 	struct tier_count flow; /* what this transaction has added to the ledger and no row of load
 				   tells of yet */
+	int64_t as_of_plan;     /* history is read as this plan found it; 0: as it is */
 	char *sample_sql;       /* of sample_rows.c, made at its first use */
 	char **sinks;           /* [n_sinks] */
 	size_t n_sinks;

@@ -16,7 +16,8 @@
 /* The series row's derived columns, kept in step with its samples. */
 struct sample_head {
 	int64_t id, step_s, first_t, last_t, samples;
-	double peak; /* NaN: none */
+	int64_t plan; /* the newest plan: it has seen what is there; 0: there is none */
+	double peak;  /* NaN: none */
 };
 
 static enum berth_code
@@ -27,7 +28,8 @@ sample_head_get(struct store *s, int64_t series_id, struct sample_head *h, struc
 	bool row;
 
 	rc = db_query(s->db, &st, err,
-	    "SELECT step_s, first_t, last_t, samples, peak FROM series WHERE id = $1",
+	    "SELECT step_s, first_t, last_t, samples, peak, (SELECT max(id) FROM plan) AS plan "
+	    "FROM series WHERE id = $1",
 	    DB_ARGS(db_i64(series_id)));
 	if (rc == BERTH_OK)
 		rc = db_next(st, &row, err);
@@ -39,6 +41,7 @@ sample_head_get(struct store *s, int64_t series_id, struct sample_head *h, struc
 			.first_t = db_col_i64(st, "first_t"),
 			.last_t = db_col_i64(st, "last_t"),
 			.samples = db_col_i64(st, "samples"),
+			.plan = db_col_i64(st, "plan"),
 			.peak = db_col_real(st, "peak") };
 	db_done(st);
 	return rc;
@@ -163,6 +166,24 @@ sample_part_put(struct store *s, const struct sample_head *h, const struct sampl
 	    DB_ARGS(db_i64(h->id), db_i64(v->t)));
 }
 
+/* A step that plans may have read is to change: what they found is kept, once for all of them. */
+static enum berth_code
+sample_was_put(struct store *s, const struct sample_head *h, int64_t t, const struct sample *old,
+    struct berth_err *err)
+{
+	if (h->plan == 0 || h->samples == 0 || t > h->last_t)
+		return BERTH_OK;
+	return db_run(s->db, err,
+	    "INSERT INTO sample_was (series_id, t, plan_id, mean, peak, covered_s) VALUES ($1, $2, "
+	    "$3, $4, $5, $6) ON CONFLICT (series_id, t, plan_id) DO NOTHING",
+	    DB_ARGS(db_i64(h->id), db_i64(t), db_i64(h->plan),
+		old == NULL ? db_null() : db_real(old->mean),
+		old == NULL ? db_null() : db_real(old->peak),
+		old == NULL || sample_covered(old, h->step_s) == h->step_s
+		    ? db_null()
+		    : db_i64(old->covered_s)));
+}
+
 /* Adds what v [n] change to the ledger, and tells what each is to what is stored already. */
 static enum berth_code
 sample_fates(struct store *s, const struct sample_head *h, const struct sample *v, size_t n,
@@ -196,6 +217,8 @@ sample_fates(struct store *s, const struct sample_head *h, const struct sample *
 		change = tier_count_add(change, tier_count_of(&v[i], h->step_s));
 		if (old != NULL)
 			change = tier_count_sub(change, tier_count_of(old, h->step_s));
+		if (rc == BERTH_OK)
+			rc = sample_was_put(s, h, v[i].t, old, err);
 		if (rc == BERTH_OK)
 			rc = sample_part_put(s, h, &v[i], old, err);
 	}

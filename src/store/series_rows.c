@@ -142,6 +142,7 @@ store_series_delete(struct store *s, int64_t series_id, struct berth_err *err)
 {
 	static const char *const parts[] = { "DELETE FROM sample WHERE series_id = $1",
 		"DELETE FROM sample_part WHERE series_id = $1",
+		"DELETE FROM sample_was WHERE series_id = $1",
 		"DELETE FROM rollup WHERE series_id = $1",
 		"DELETE FROM series_form WHERE series_id = $1",
 		"DELETE FROM rollup_mark WHERE series_id = $1",

@@ -127,6 +127,7 @@ move_steps(struct move *m, int64_t from, int64_t to, struct berth_err *err)
 	static const char *const gone[] = {
 		"DELETE FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3",
 		"DELETE FROM sample_part WHERE series_id = $1 AND t >= $2 AND t < $3",
+		"DELETE FROM sample_was WHERE series_id = $1 AND t >= $2 AND t < $3",
 		"DELETE FROM raw WHERE series_id = $1 AND step >= $2 AND step < $3"
 	};
 	const struct db_val args[] = { db_i64(m->series_id), db_i64(from), db_i64(to) };

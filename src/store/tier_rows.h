@@ -84,6 +84,9 @@ struct history {
  * highest peak; one of which less than half is known is missing.  Errors: BERTH_ENOTFOUND;
  * BERTH_EINVAL: damaged, or more than 100 M entries.
  */
+/* From here on store_history() gives single steps as that plan found them, whatever was loaded
+ * since; 0: as they are. What has been rolled up since is not told apart. */
+void store_history_as_of(struct store *s, int64_t plan_id);
 BERTH_MUST_CHECK enum berth_code store_history(struct store *s, int64_t series_id, int64_t step_s,
     int64_t from, int64_t to, struct arena *a, struct history *out, struct berth_err *err);
 

@@ -79,6 +79,7 @@ dist_check_SCRIPTS += tests/cli/series.sh
 dist_check_SCRIPTS += tests/cli/simulate-owned.sh
 dist_check_SCRIPTS += tests/cli/simulate-left.sh
 dist_check_SCRIPTS += tests/cli/replay-clock.sh
+dist_check_SCRIPTS += tests/cli/replay-late.sh
 dist_check_SCRIPTS += tests/cli/simulate-scale.sh
 dist_check_SCRIPTS += tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/spot-odd.sh
