@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "broker/placing_facts.h"
+#include "model/block.h"
 #include "store/machine_rows.h"
 #include "store/offer_rows.h"
 #include "util/glob.h"
@@ -193,6 +194,86 @@ quotas_keep(void *arg, const struct prov_quota *p, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* What quotas [n] leave for machines of an offer, as they were told. */
+struct quotas_room {
+	bool known;  /* some count it */
+	double left; /* the least of those, in machines */
+};
+
+static struct quotas_room
+quotas_room(const struct quota_row *quotas, size_t n, const struct offer *o, struct arena *a)
+{
+	struct quotas_room room = { false, INFINITY };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct quota_row *q = &quotas[i];
+		struct placing_limit l;
+		int64_t weight;
+
+		if (!q->counts || !str_eq(q->account, o->account) || !(q->limit >= 0))
+			continue;
+		l = quota_limit(q, a);
+		weight = placing_quota_weight(&l, o);
+		if (weight <= 0)
+			continue;
+		room.known = true;
+		room.left = fmin(room.left,
+		    floor((q->limit - (isnan(q->used) ? q->ours : q->used)) / (double)weight));
+	}
+	return room;
+}
+
+/* What was known of the account before [n_before] and is now. */
+struct quotas_news {
+	const char *account;
+	int64_t now;
+	struct quota_row *before, *after;
+	size_t n_before, n_after;
+};
+
+/*
+ * A place that was refused for a quota may be asked for again once its provider tells of room. What
+ * told of as much before the refusal was wrong then, and proves nothing now.
+ */
+static enum berth_code
+quotas_lift(struct store *store, const struct quotas_news *news, const struct block *b,
+    const struct offer *offers, size_t n_offers, struct arena *a, struct berth_err *err)
+{
+	for (size_t i = 0; i < n_offers; i++) {
+		struct quotas_room was, is;
+
+		if (!str_eq(offers[i].account, news->account) ||
+		    !place_key_hits(&b->key, &offers[i]))
+			continue;
+		is = quotas_room(news->after, news->n_after, &offers[i], a);
+		was = quotas_room(news->before, news->n_before, &offers[i], a);
+		if (is.known && is.left >= 1 && (!was.known || is.left > was.left))
+			return store_block_clear(store, &b->key, err);
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+quotas_lift_all(
+    struct store *store, const struct quotas_news *news, struct arena *a, struct berth_err *err)
+{
+	struct block *blocks;
+	struct offer *offers = NULL;
+	size_t n = 0, n_offers = 0;
+	enum berth_code rc = store_block_active(store, news->now, a, &blocks, &n, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (!str_eq(blocks[i].code, err_name(BERTH_EQUOTA)) ||
+		    !str_eq(blocks[i].key.account, news->account) || blocks[i].from >= news->now)
+			continue;
+		if (offers == NULL)
+			rc = store_offer_list(store, NULL, a, &offers, &n_offers, err);
+		if (rc == BERTH_OK)
+			rc = quotas_lift(store, news, &blocks[i], offers, n_offers, a, err);
+	}
+	return rc;
+}
+
 static enum berth_code
 quotas_take(struct store *store, int64_t now, const struct prov_many *m,
     const struct quotas_gather *g, struct quotas_result *r, struct berth_err *err)
@@ -202,9 +283,15 @@ quotas_take(struct store *store, int64_t now, const struct prov_many *m,
 		.tried = now,
 		.code = m->code == BERTH_OK ? "" : err_name(m->code),
 		.error = m->code == BERTH_OK ? "" : arena_strdup(g->a, m->err.msg) };
+	struct quotas_news news = { .account = g->account, .now = now };
+	enum berth_code rc = store_quota_list(store, true, g->a, &news.before, &news.n_before, err);
 
 	*r = (struct quotas_result){ g->account, g->v.n, m->code, reading.error };
-	return store_quota_put(store, &reading, g->v.v, g->v.n, err);
+	if (rc == BERTH_OK)
+		rc = store_quota_put(store, &reading, g->v.v, g->v.n, err);
+	if (rc == BERTH_OK)
+		rc = store_quota_list(store, true, g->a, &news.after, &news.n_after, err);
+	return rc == BERTH_OK ? quotas_lift_all(store, &news, g->a, err) : rc;
 }
 
 enum berth_code

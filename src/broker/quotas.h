@@ -68,8 +68,9 @@ struct quotas_result {
 };
 /*
  * Asks accounts [n], all at once, and keeps what they say, each in a transaction of its own; one
- * that fails changes nothing for the others. results [n] in the order of accounts. Errors are those
- * of the store alone.
+ * that fails changes nothing for the others. Ends the holds of places that were refused for a
+ * quota, where more is told now than before and a machine fits. results [n] in the order of
+ * accounts. Errors are those of the store alone.
  */
 BERTH_MUST_CHECK enum berth_code quotas_refresh(struct store *store, int64_t now,
     struct prov_account *const *accounts, size_t n, int deadline_s, struct arena *a,

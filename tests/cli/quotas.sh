@@ -155,6 +155,36 @@ run jobs -o csv --columns name,reason
 expect_out_has '^big,.*on hold after a refusal'
 replays
 
+# It is on hold for an hour, or until a reading tells of room that the one before did not; the same again ends nothing.
+trace own.trace 7
+NOW=2026-11-30T00:03:00Z
+run quotas refresh
+run tick
+run instances -o csv --columns instance_type
+expect_lines 1 "7 do not let 8 GPUs go"
+run jobs -o csv --columns name,reason
+expect_out_has '^big,.*on hold after a refusal'
+trace own.trace 8
+NOW=2026-11-30T00:04:00Z
+run quotas refresh
+run tick
+is big placed "8 do, 56 minutes before the hold would have ended"
+replays
+site 8
+run tick
+trace own.trace 4
+job big 8 1h
+NOW=2026-11-30T00:01:00Z
+run tick
+expect_exit 5
+trace own.trace 8
+NOW=2026-11-30T00:02:00Z
+run tick
+run quotas -o json
+expect_json '$.accounts[0].as_of' '2026-11-30T00:02:00Z'
+run jobs -o csv --columns name,reason
+expect_out_has '^big,.*on hold after a refusal' "8 were told before the refusal too: told again they prove nothing"
+
 # A place is kept for a job that a provider's quota makes wait, as for one that berth.yaml limits.
 site 8
 for i in 1 2 3 4 5 6; do job a$i 1 2h; done
