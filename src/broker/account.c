@@ -225,6 +225,8 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 			rc = block_rules_read(
 			    s->config, "block", s->arena, &b->block, &b->n_block, err);
 		if (rc == BERTH_OK)
+			rc = job_defaults_read(s->config, s->arena, &b->job_defaults, err);
+		if (rc == BERTH_OK)
 			rc = idling_read(s->config, &b->idle, err);
 		if (rc == BERTH_OK)
 			rc = bench_read(

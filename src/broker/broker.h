@@ -11,6 +11,7 @@
 #include "broker/pricelist.h"
 #include "broker/quotas.h"
 #include "model/job.h"
+#include "model/jobdefaults.h"
 #include "model/machine.h"
 #include "plan/idle.h"
 #include "plan/spot_job.h"
@@ -105,6 +106,7 @@ struct broker {
 	const struct share_policy *shares; /* NULL: none */
 	const char *const *block;          /* [n_block] `block:` of berth.yaml */
 	size_t n_block;
+	struct job_defaults job_defaults; /* of berth.yaml, for replicas of fleets */
 	struct broker_sink *sinks;
 	size_t n_sinks;
 	struct broker_policy policy;

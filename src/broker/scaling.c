@@ -168,6 +168,8 @@ scaling_add(struct scaling *s, int64_t n, struct berth_err *err)
 	const char *id;
 	enum berth_code rc = jobspec_load(s->f->job, b->accels, b->now, b->tick_arena, &spec, err);
 
+	if (rc == BERTH_OK)
+		rc = job_defaults_fill(&b->job_defaults, s->f->job, b->tick_arena, &spec, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "fleet %s", s->f->name);
 	for (int64_t i = 0; rc == BERTH_OK && i < n; i++) {

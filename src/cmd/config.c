@@ -99,27 +99,6 @@ config_accounts(
 }
 
 static enum berth_code
-config_purchase(
-    struct arena *a, const struct yaml_node *map, struct config_defaults *d, struct berth_err *err)
-{
-	static const char *const words[] = { "on_demand", "spot", "reserved", NULL };
-	const struct yaml_node *node = yaml_get(map, "purchase");
-	const char **list = NULL;
-	enum berth_code rc;
-	size_t n = 0;
-
-	rc = yaml_str_list(a, map, "purchase", &list, &n, err);
-	if (rc != BERTH_OK || list == NULL)
-		return rc;
-	for (size_t i = 0; i < n; i++)
-		if (str_index(list[i], words) < 0)
-			return yaml_err(
-			    node, err, "'%s' is none of on_demand, spot, reserved", list[i]);
-	d->purchase = str_join(a, list, n, ",");
-	return BERTH_OK;
-}
-
-static enum berth_code
 config_defaults(
     struct arena *a, const struct yaml_node *root, struct config_defaults *d, struct berth_err *err)
 {
@@ -133,16 +112,14 @@ config_defaults(
 	    (rc = yaml_double(map, "service_level", 0, 1, &d->service_level, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "horizon", &d->horizon_s, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "zone", &d->zone, err)) != BERTH_OK ||
-	    (rc = yaml_str(map, "holidays", &d->holidays, err)) != BERTH_OK ||
-	    (rc = yaml_str(map, "region", &d->region, err)) != BERTH_OK ||
-	    (rc = yaml_money(map, "max_price", &d->max_price, err)) != BERTH_OK)
+	    (rc = yaml_str(map, "holidays", &d->holidays, err)) != BERTH_OK)
 		return rc;
 	if (d->service_level <= 0 || d->service_level >= 1)
 		return yaml_err(
 		    yaml_get(map, "service_level"), err, "must lie between 0 and 1, as in 0.95");
-	if (d->horizon_s <= 0)
+	if (yaml_get(map, "horizon") != NULL && d->horizon_s <= 0)
 		return yaml_err(yaml_get(map, "horizon"), err, "must be longer than 0, as in 4w");
-	return config_purchase(a, map, d, err);
+	return job_defaults_read(root, a, &d->job, err);
 }
 
 static enum berth_code
@@ -216,9 +193,8 @@ config_load(struct arena *a, const char *path, struct config *config_out, struct
 
 	if (slash != NULL)
 		c.dir = arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
-	c.defaults = (struct config_defaults){
-		.service_level = 0.95, .horizon_s = INT64_C(4) * 7 * 86400, .max_price = USD_UNKNOWN
-	};
+	c.defaults =
+	    (struct config_defaults){ .service_level = 0.95, .job = { .max_price = USD_UNKNOWN } };
 	c.retention = (struct config_retention){ INT64_C(100) * 86400, INT64_C(1096) * 86400,
 		STORE_RECORDS_S };
 	if (path[0] != '\0') {

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/jobdefaults.h"
 #include "util/err.h"
-#include "util/money.h"
 
 struct arena;
 struct yaml_node;
@@ -20,13 +20,11 @@ struct config_account {
 };
 
 struct config_defaults {
-	double service_level;       /* 0..1 exclusive; 0.95 */
-	int64_t horizon_s;          /* 4w */
-	const char *zone;           /* clock of days and weeks; NULL: UTC */
-	const char *holidays;       /* file or country; NULL: none */
-	const char *purchase;       /* "on_demand,spot,reserved" as written, or NULL: all */
-	const char *region;         /* glob or NULL */
-	struct usd_micro max_price; /* per machine-hour; USD_UNKNOWN: none */
+	double service_level;    /* 0..1 exclusive; 0.95 */
+	int64_t horizon_s;       /* 0: not said */
+	const char *zone;        /* clock of days and weeks; NULL: UTC */
+	const char *holidays;    /* file or country; NULL: none */
+	struct job_defaults job; /* for jobs and plans */
 };
 
 /* How long samples are kept as they are before they are rolled up, and records before they are

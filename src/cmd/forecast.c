@@ -474,7 +474,9 @@ forecast_horizon(struct cmd_ctx *ctx, const struct config *config)
 {
 	const struct forecast_opts *o = ctx->opts;
 
-	return o->horizon_s > 0 ? o->horizon_s : config->defaults.horizon_s;
+	return o->horizon_s > 0                 ? o->horizon_s
+	       : config->defaults.horizon_s > 0 ? config->defaults.horizon_s
+						: INT64_C(4) * 7 * 86400;
 }
 
 /* Options of which one would be silently left out. */

@@ -188,6 +188,21 @@ plan_note_picked(
 }
 
 /* at: offers as they were then, and `then` what else there was; 0 and NULL: those of now. */
+/* A plan that is made again goes by what berth.yaml said then. */
+static void
+plan_rules_then(struct plan_options *o, const struct plan_then *then)
+{
+	o->rails = then->rails;
+	if (then->horizon_s > 0)
+		o->horizon_s = then->horizon_s;
+	if (then->service_level > 0)
+		o->service_level = then->service_level;
+	if (then->block == NULL)
+		return;
+	o->block = then->block;
+	o->n_block = then->n_block;
+}
+
 static enum berth_code
 plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct plan_made *m,
     struct berth_err *err)
@@ -213,10 +228,8 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	plan_money_apply(&m->o);
 	m->o.was_stale = then == NULL || !then->has_stale ? NULL : &then->stale;
 	m->o.stale = &m->then.stale;
-	if (then != NULL && then->block != NULL) {
-		m->o.block = then->block;
-		m->o.n_block = then->n_block;
-	}
+	if (then != NULL)
+		plan_rules_then(&m->o, then);
 	m->o.was_gone = then == NULL || !then->has_gone ? NULL : &then->gone;
 	m->o.gone = &m->then.gone;
 	m->o.read = &m->then.read;

@@ -158,11 +158,60 @@ plan_inputs_prices(
 	plan_read_json(w, &then->read);
 }
 
+/* Nothing where nothing is said. */
+static void
+plan_rails_json(struct jsonw *w, const struct job_defaults *r)
+{
+	if (r->region == NULL && !r->purchase_said && !usd_known(r->max_price))
+		return;
+	jsonw_begin_object(w, "defaults");
+	if (r->region != NULL)
+		jsonw_str(w, "region", r->region);
+	if (r->purchase_said) {
+		jsonw_begin_array(w, "purchase");
+		for (int p = 0; p < 3; p++)
+			if (r->purchase_ok[p])
+				jsonw_str(w, NULL, purchase_name((enum purchase)p));
+		jsonw_end_array(w);
+	}
+	if (usd_known(r->max_price))
+		jsonw_money(w, "max_price", r->max_price);
+	jsonw_end_object(w);
+}
+
+static void
+plan_rails_again(struct cmd_ctx *ctx, const struct jsonr *root, struct job_defaults *r)
+{
+	struct jsonr d = jsonr_get(root, "defaults"), list;
+	const json_t *region, *price;
+
+	*r = JOB_DEFAULTS_NONE;
+	if (!json_is_object(d.v))
+		return;
+	region = jsonr_get(&d, "region").v;
+	price = jsonr_get(&d, "max_price").v;
+	list = jsonr_get(&d, "purchase");
+	if (json_is_string(region))
+		r->region = arena_strdup(ctx->arena, json_string_value(region));
+	if (json_is_number(price) &&
+	    usd_from_double(json_number_value(price), &r->max_price, NULL) != BERTH_OK)
+		r->max_price = USD_UNKNOWN;
+	r->purchase_said = json_is_array(list.v);
+	for (size_t i = 0; i < jsonr_len(&list); i++) {
+		const char *name = json_string_value(jsonr_at(&list, i).v);
+		enum purchase p;
+
+		if (name != NULL && purchase_parse(name, &p))
+			r->purchase_ok[p] = true;
+	}
+}
+
 /* What may serve, and how much of it. */
 static void
 plan_inputs_rules(struct jsonw *w, const struct plan_options *o)
 {
 	plan_inputs_words(w, "block", o->block, o->n_block);
+	plan_rails_json(w, &o->rails);
 	jsonw_begin_array(w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
 		jsonw_str(w, NULL, o->also[i]->name);
@@ -253,6 +302,9 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 			    arena_strdup(ctx->arena, json_string_value(rule));
 	}
 	plan_read_again(ctx, root, then);
+	plan_rails_again(ctx, root, &then->rails);
+	then->horizon_s = json_integer_value(jsonr_get(root, "horizon_s").v);
+	then->service_level = json_number_value(jsonr_get(root, "service_level").v);
 	then->has_gone = json_is_array(gone.v);
 	then->has_forms = json_is_true(jsonr_get(root, "forms").v);
 	for (size_t i = 0; i < jsonr_len(&gone); i++)

@@ -28,7 +28,10 @@ struct plan_then {
 	struct plan_read read;   /* the offers; ids rise */
 	bool has_read;           /* as has_stale */
 	bool has_forms;          /* read alone: what history ran on was looked up */
-	const char **block;      /* [n_block] the block list; read alone, NULL: none was kept */
+	int64_t horizon_s;       /* read alone, as service_level */
+	double service_level;
+	struct job_defaults rails; /* of berth.yaml then; read alone */
+	const char **block;        /* [n_block] the block list; read alone, NULL: none was kept */
 	size_t n_block;
 };
 

@@ -148,7 +148,9 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 {
 	if (x->accelerator_count < 1 || plan_speed(o, accels, ps, x) <= 0)
 		return REFUSE_ACCELERATOR;
-	if (!offer_region_hits_any(o->regions, o->n_regions, x))
+	if (!offer_region_hits_any(o->regions, o->n_regions, x) ||
+	    (o->n_regions == 0 && o->rails.region != NULL &&
+		!offer_region_hits(o->rails.region, x)))
 		return REFUSE_RESIDENCY;
 	if (!glob_match_any(o->providers, o->n_providers, x->provider))
 		return REFUSE_PROVIDER;
@@ -159,8 +161,11 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_PRICE_UNKNOWN;
 	if (o->need_account && !ps->list_prices && x->account[0] == '\0')
 		return REFUSE_NO_ACCOUNT;
-	if (x->purchase == PURCHASE_SPOT && (o->no_spot || o->spot_share <= 0))
+	if ((x->purchase == PURCHASE_SPOT && (o->no_spot || o->spot_share <= 0)) ||
+	    (o->rails.purchase_said && !o->rails.purchase_ok[x->purchase]))
 		return REFUSE_PURCHASE;
+	if (usd_cmp(offer_effective_hour(x), o->rails.max_price) > 0)
+		return REFUSE_MAX_PRICE;
 	if (plan_sold_out(o, x))
 		return REFUSE_UNAVAILABLE;
 	return plan_price_stale(o, x) ? REFUSE_PRICE_STALE : REFUSE_NOT;

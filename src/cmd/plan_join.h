@@ -11,6 +11,7 @@
 #include "cmd/unit.h"
 #include "forecast/event.h"
 #include "forecast/forecast.h"
+#include "model/jobdefaults.h"
 #include "model/accel.h"
 #include "model/commitment.h"
 #include "model/offer.h"
@@ -46,6 +47,7 @@ struct plan_money {
 	double queued;               /* what waiting jobs will need; NaN: more than is left */
 };
 
+#define PLAN_HORIZON_S (INT64_C(52) * 7 * 86400)
 #define PLAN_IDLE_S (28 * 86400)
 #define PLAN_WEEK_S (7 * 86400)
 
@@ -96,6 +98,7 @@ struct plan_options {
 	enum accel_precision precision;                /* whose rates compare them */
 	const char *const *providers, *const *regions; /* globs */
 	size_t n_providers, n_regions;
+	struct job_defaults rails; /* what berth.yaml allows to be bought at all */
 	bool no_spot;
 	bool brief;             /* no reasons in the table */
 	bool need_account;      /* leave list prices out where an account's own offers serve the

@@ -14,7 +14,6 @@
 #include "util/str.h"
 
 const struct plan_opts plan_defaults = {
-	.horizon_s = INT64_C(52) * 7 * 86400,
 	.paths = 200,
 	.seed = 1,
 	.service_level = 0,
@@ -46,8 +45,9 @@ const struct opt_row plan_rows[] = {
 	    NULL },
 	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are",
 	    OFF(keep_spikes), 0, 0, NULL },
-	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead to plan; default 52w", OFF(horizon_s),
-	    3600, 261.0 * 7 * 86400, NULL },
+	{ "horizon", 0, OPT_DURATION, "DUR",
+	    "how far ahead to plan; default 52w, or horizon of berth.yaml", OFF(horizon_s), 3600,
+	    261.0 * 7 * 86400, NULL },
 	{ "service-level", 0, OPT_DOUBLE, "SHARE",
 	    "chance with which the peak is to be carried; default 0.95", OFF(service_level), 0.01,
 	    0.9999, NULL },
@@ -235,7 +235,9 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->limits = limits;
 	o->now = ctx->now;
 	o->at = v->at;
-	o->horizon_s = v->horizon_s;
+	o->horizon_s = v->horizon_s > 0                 ? v->horizon_s
+		       : config->defaults.horizon_s > 0 ? config->defaults.horizon_s
+							: PLAN_HORIZON_S;
 	o->service_level = v->service_level > 0 ? v->service_level : config->defaults.service_level;
 	o->budget_usd = usd_known(v->budget) ? usd_to_double(v->budget) : NAN;
 	o->paths = v->paths;
@@ -251,6 +253,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->n_providers = v->providers.n;
 	o->regions = v->regions.v;
 	o->n_regions = v->regions.n;
+	o->rails = config->defaults.job;
 	o->no_spot = v->no_spot;
 	o->brief = v->brief;
 	o->need_account = config->n_accounts > 0 && !v->list_prices;

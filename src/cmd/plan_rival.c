@@ -165,6 +165,10 @@ plan_refusal(enum refuse_code c)
 		return "of providers that were not asked for";
 	case REFUSE_RESIDENCY:
 		return "in regions that were not asked for";
+	case REFUSE_PURCHASE:
+		return "of a purchase that is not to be used";
+	case REFUSE_MAX_PRICE:
+		return "over max_price of berth.yaml";
 	case REFUSE_PRICE_STALE:
 		return "with a price that is too old";
 	case REFUSE_PRICE_UNKNOWN:

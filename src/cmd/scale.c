@@ -103,6 +103,8 @@ scale_job(struct cmd_ctx *ctx, const struct broker *b, const struct scaling_flee
 	struct job_spec spec;
 	enum berth_code rc = jobspec_load(f->job, b->accels, ctx->now, ctx->arena, &spec, err);
 
+	if (rc == BERTH_OK)
+		rc = job_defaults_fill(&b->job_defaults, f->job, ctx->arena, &spec, err);
 	return rc == BERTH_OK ? rc : err_ctx(err, "fleet %s", f->name);
 }
 

@@ -13,7 +13,6 @@
 struct submit_opts {
 	const char *name, *project, *user;
 	int64_t priority;
-	struct opt_list purchase;
 	int64_t count;
 };
 
@@ -99,17 +98,23 @@ submit_read(struct cmd_ctx *ctx, struct submitted **list_out, size_t *n_out, str
 {
 	const struct submit_opts *o = ctx->opts;
 	const struct accel_table *accels;
+	const struct config *config;
 	size_t count = (size_t)o->count, k = 0;
 	struct submitted *list;
 	struct job_spec spec;
 	enum berth_code rc;
 
 	rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK)
+		rc = cmd_config(ctx, &config, err);
 	if (rc != BERTH_OK)
 		return rc;
 	list = arena_array_of(ctx->arena, ctx->n_args * count, struct submitted);
 	for (size_t i = 0; i < ctx->n_args; i++) {
 		rc = jobspec_load(ctx->args[i], accels, ctx->now, ctx->arena, &spec, err);
+		if (rc == BERTH_OK)
+			rc = job_defaults_fill(
+			    &config->defaults.job, ctx->args[i], ctx->arena, &spec, err);
 		if (rc != BERTH_OK)
 			return rc;
 		submit_override(&spec, o);

@@ -79,6 +79,7 @@ struct job_spec {
 	struct usd_micro max_price; /* per machine-hour; USD_UNKNOWN: none */
 	struct usd_micro max_cost;  /* whole job; USD_UNKNOWN: none */
 	bool purchase_ok[3];        /* by enum purchase */
+	bool purchase_said;         /* by its file; of one that is read from it alone */
 	const char **regions;       /* [n_regions] glob patterns on region; none: anywhere */
 	size_t n_regions;
 	const char **providers; /* [n_providers] glob patterns; none: any */

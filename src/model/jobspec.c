@@ -276,6 +276,7 @@ jobspec_purchase(struct jobspec *js, struct berth_err *err)
 
 	if (rc != BERTH_OK)
 		return rc;
+	spec->purchase_said = list != NULL;
 	spec->purchase_ok[PURCHASE_ON_DEMAND] = spec->purchase_ok[PURCHASE_RESERVED] = list == NULL;
 	spec->purchase_ok[PURCHASE_SPOT] = list == NULL && spec->can_resume;
 	if (list != NULL && n == 0)

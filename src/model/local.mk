@@ -13,6 +13,7 @@ libmodel_a_SOURCES = \
 	src/model/formmix.c src/model/formmix.h \
 	src/model/holiday.c src/model/holiday.h \
 	src/model/job.c src/model/job.h \
+	src/model/jobdefaults.c src/model/jobdefaults.h \
 	src/model/jobspec.c src/model/jobspec.h \
 	src/model/machine.c src/model/machine.h \
 	src/model/measure.h \

@@ -36,7 +36,7 @@ goes 0 aurora/true 'a quota of on demand does not count what is owned'
 goes 1 aurora/true 'nor for a job that asks for it'
 world 'limits: [{name: dear, unit: machine, limit: 0, purchase: on_demand}]' one:on_demand two:on_demand three:on_demand
 run place -o json
-[ "$(json '$.jobs[0].offer.paid')$(json '$.jobs[1].offer.paid')$(json '$.jobs[2].offer')" = truetrue ]
+[ "$(grep -c '"paid": true' "$out")/$(grep -c '"offer": null' "$out")" = 2/1 ]
 ok $? 'but what is on demand: two of three have a machine'
 
 world 'limits: [{name: few, unit: machine, limit: 1, purchase: reserved}]' first:on_demand,spot,reserved second:on_demand,spot,reserved
