@@ -30,6 +30,7 @@ libplan_a_SOURCES = \
 	src/plan/place_dive.c src/plan/place_purse.c src/plan/place_purse.h \
 	src/plan/place_tree.c src/plan/place_check.c src/plan/place_work.c \
 	src/plan/place_admit.c src/plan/place_branch.c src/plan/place_dual.c src/plan/place_keep.c \
+	src/plan/place_scarce.c \
 	src/plan/place_lns.c src/plan/place_slot.c src/plan/place_soft.c \
 	src/plan/share.c src/plan/share.h \
 	src/plan/scale.c src/plan/scale.h \

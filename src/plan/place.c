@@ -20,7 +20,10 @@
 #define PLACE_ADMIT_OUT ((size_t)3) /* ... of each of the more plans where some stay out, ... */
 #define PLACE_LET_IN ((size_t)20)   /* ... and for those of the best plan, of a round, ... */
 #define PLACE_NOISE 1.0             /* ... their noise, ... */
-#define PLACE_FIRST_ADMIT 10        /* ... and how often for the first plan */
+#define PLACE_FIRST_ADMIT 10        /* ... and how often for the first plan, ... */
+#define PLACE_FIRST_OUT 25          /* ... at most where some stay out */
+#define PLACE_FIRST_VAIN 5          /* ... until so many in a row save less than ... */
+#define PLACE_FIRST_LITTLE 2e-4     /* ... this share */
 
 /* Of the jobs that are placed. */
 static double
@@ -314,6 +317,22 @@ place_report(
 	plan->optimal = plan->value - plan->bound <= PLACE_EPS * fmax(1, fabs(plan->value));
 }
 
+/* Exchanges of one job for several in the first plan: longer where some stay out and come in. */
+static void
+place_first_let_in(struct place_work *w, struct place_best *b)
+{
+	int vain = 0;
+
+	for (int y = 0; y < PLACE_FIRST_OUT; y++) {
+		double was = b->value;
+
+		if (y >= PLACE_FIRST_ADMIT && (b->value <= b->cost || vain >= PLACE_FIRST_VAIN))
+			return;
+		(void)place_let_in(w, b);
+		vain = b->value < was * (1 - PLACE_FIRST_LITTLE) ? 0 : vain + 1;
+	}
+}
+
 /* Plans at prices that are nearly the best, then at better ones while all jobs stay in, but far
  * from the bound. */
 static void
@@ -329,8 +348,7 @@ place_first(
 		place_raise(w, b, place_climb(w, d, steps, INFINITY));
 		place_cores(w);
 		place_plans(w, b, x, 1);
-		for (int y = 0; y < PLACE_FIRST_ADMIT; y++)
-			(void)place_let_in(w, b);
+		place_first_let_in(w, b);
 		place_restore(w, b);
 		if (place_lns(s, t, PLACE_FIRST_ROUNDS * place_effort(w)))
 			place_keep(w, b);
@@ -366,6 +384,8 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	place_raise(&w, &b, place_climb_from(&w, d));
 	place_last(&w, &b);
 	place_plan_by_size(&w, &b);
+	if (b.value > b.cost)
+		place_raise(&w, &b, place_scarce(&w, d, a));
 	t = place_tree_new(&w, a);
 	s = place_lns_new(&w, a);
 	place_first(&w, &b, d, t, s);

@@ -79,17 +79,18 @@ struct place_plan {
  * bind is nested in or apart from the others and all that draw on it take the same amount, a flow
  * of least cost, exact (rounds > 0). Else a first plan: gangs first and by regret on reduced costs,
  * shifts, ejections, one job for several, and again at better prices where 3 % of it are unproven
- * though all jobs have a place; then each round climbs the Lagrangian bound (the volume algorithm
- * of Barahona and Anbil 2000, with rounded limits as cuts) and searches neighbourhoods of the best
- * plan by branch and bound; every other round, every eighth of larger queues, decides of one job
- * more who may stay out or be dear, with a bound and a plan of its own; in the others, where jobs
- * stay out, limits of more are also priced instead of held, and what comes of it cut to them. Up to
- * 1,200 jobs have a higher bound too, which decides each offer and each budget of few jobs as a
- * whole; up to 128 jobs take plans from it, have a second search beside that of the best plan, and
- * are also searched as a whole, 200 steps for each round done, and proven where that comes to its
- * end. A round of 1,000 jobs and 500 offers takes some 10 ms. Stable: equal costs go to less risk,
- * then to what the last plan chose, then to the lower offer. Deterministic for a seed when stop is
- * NULL. Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.
+ * though all jobs have a place, or from one price for all that is scarce where they have not; then
+ * each round climbs the Lagrangian bound (the volume algorithm of Barahona and Anbil 2000, with
+ * rounded limits as cuts) and searches neighbourhoods of the best plan by branch and bound; every
+ * other round, every eighth of larger queues, decides of one job more who may stay out or be dear,
+ * with a bound and a plan of its own; in the others, where jobs stay out, limits of more are also
+ * priced instead of held, and what comes of it cut to them. Up to 1,200 jobs have a higher bound
+ * too, which decides each offer and each budget of few jobs as a whole; up to 128 jobs take plans
+ * from it, have a second search beside that of the best plan, and are also searched as a whole, 200
+ * steps for each round done, and proven where that comes to its end. A round of 1,000 jobs and 500
+ * offers takes some 10 ms. Stable: equal costs go to less risk, then to what the last plan chose,
+ * then to the lower offer. Deterministic for a seed when stop is NULL. Errors: BERTH_EINVAL for a
+ * broken shape, a NaN or negative cost, a limit below 0.
  */
 BERTH_MUST_CHECK enum berth_code place_solve(const struct place_problem *p,
     const struct place_options *o, struct arena *a, struct place_plan *plan_out,

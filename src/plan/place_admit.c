@@ -7,11 +7,22 @@
 #include "plan/place_impl.h"
 #include "util/arena.h"
 
-#define ADMIT_MOST 24 /* most jobs that make room for one */
-#define ADMIT_BEST 6  /* choices of a job in place that are worth it */
+#define ADMIT_MOST 24   /* most jobs that make room for one */
+#define ADMIT_BEST 6    /* choices of a job in place that are worth it */
+#define ADMIT_TRIES 16  /* least choices of a job that stays out, ... */
+#define ADMIT_ALL 384   /* ... and those of all such jobs, shared by what they would save */
+#define ADMIT_SHARE 0.3 /* of what a job gains: loss of those whose whole room it would take */
+
+/* A choice of a job that stays out, and what it is likely to cost. */
+struct admit_choice {
+	double cost;
+	size_t at; /* in w->lean */
+};
 
 struct admit {
 	struct place_work *w;
+	struct admit_choice best[ADMIT_TRIES + ADMIT_ALL];
+	double out;           /* penalties of the jobs that stay out */
 	double *loss;         /* [n_jobs] what the job loses where it goes, in this trial, ... */
 	size_t *stamp, trial; /* [n_jobs] ... the last one that it was looked at in */
 	double noise;         /* of what is lost */
@@ -196,14 +207,63 @@ admit_try(struct admit *m, size_t job, size_t cand, double gain)
 	return false;
 }
 
+/* What those would lose who stand where the candidate lacks room: its price, and for limits that
+ * have none a share of what is gained. */
+static double
+admit_likely(struct admit *m, uint32_t slot, double gain)
+{
+	struct place_work *w = m->w;
+	double sum = 0, share = 0;
+
+	for (size_t u = w->use_start[slot]; u < w->use_start[slot + 1]; u++) {
+		double lacks = (double)(w->units[u] - w->left[w->use[u]]);
+
+		if (lacks <= 0)
+			continue;
+		sum += w->mu[w->use[u]] * lacks;
+		share = fmax(share, lacks / (double)w->units[u]);
+	}
+	sum += ADMIT_SHARE * share * gain;
+	return m->noise > 0 ? sum * (1 + m->noise * (rng_unit(&w->rng) - 0.5)) : sum;
+}
+
+/* The job's choices that are likely to cost least, into m->best, cheap first. A job that would save
+ * more than others has more of them. */
+static size_t
+admit_choose(struct admit *m, size_t job)
+{
+	const struct place_work *w = m->w;
+	const struct place_problem *p = w->p;
+	size_t room, n = 0;
+
+	room = ADMIT_TRIES + (size_t)(ADMIT_ALL * fmin(1, p->penalty[job] / m->out));
+	for (size_t c = p->cand_start[job]; c < w->lean_end[job]; c++) {
+		double cost = w->lean[c].cost, v;
+		size_t x;
+
+		v = cost + admit_likely(m, w->lean[c].slot, p->penalty[job] - cost);
+		if (n == room && v >= m->best[n - 1].cost)
+			continue;
+		n += n < room;
+		for (x = n - 1; x > 0 && m->best[x - 1].cost > v; x--)
+			m->best[x] = m->best[x - 1];
+		m->best[x] = (struct admit_choice){ v, c };
+	}
+	return n;
+}
+
 static bool
 admit_out(struct admit *m, size_t job)
 {
 	struct place_work *w = m->w;
+	size_t n = admit_choose(m, job);
 
-	for (size_t c = w->p->cand_start[job]; c < w->lean_end[job] && w->steps > 0; c++)
-		if (admit_try(m, job, w->lean[c].cand, w->p->penalty[job] - w->lean[c].cost))
+	for (size_t x = 0; x < n && w->steps > 0; x++) {
+		const struct place_lean *v = &w->lean[m->best[x].at];
+
+		if (admit_try(m, job, v->cand, w->p->penalty[job] - v->cost))
 			return true;
+	}
 	return false;
 }
 
@@ -233,15 +293,33 @@ admit_dear(struct admit *m, size_t job)
 	return false;
 }
 
+/* Each job that stays out, once, from this one on: they gain most. */
+static bool
+admit_all_out(struct admit *m, size_t i)
+{
+	struct place_work *w = m->w;
+	size_t n = w->p->n_jobs;
+	bool any = false;
+
+	m->out = 0;
+	for (size_t x = 0; x < n; x++)
+		m->out += w->chosen[x] == PLACE_NONE ? w->p->penalty[x] : 0;
+	for (size_t x = 0; x < n && w->steps > 0; x++, i = i + 1 < n ? i + 1 : 0)
+		if (w->chosen[i] == PLACE_NONE && admit_out(m, i))
+			any = true;
+	return any;
+}
+
 bool
 place_admit(struct admit *m, double noise, size_t steps)
 {
 	struct place_work *w = m->w;
 	size_t n = w->p->n_jobs, last = 0, i = n > 0 ? rng_below(&w->rng, n) : 0;
-	bool any = false;
+	bool any;
 
 	w->steps = steps;
 	m->noise = noise;
+	any = admit_all_out(m, i);
 	for (; last < n && w->steps > 0; last++, i = i + 1 < n ? i + 1 : 0)
 		if (w->chosen[i] == PLACE_NONE ? admit_out(m, i) : admit_dear(m, i)) {
 			any = true;

@@ -15,6 +15,7 @@
 #define DUAL_RED 10U    /* steps in vain before they shrink */
 #define DUAL_SHORT 2e-3 /* shortest steps, ... */
 #define DUAL_ANEW 0.2
+#define DUAL_ALONG 12     /* halvings of a step along given prices */
 #define DUAL_RESTART 0.05 /* ... and those after them */
 
 struct dual {
@@ -307,6 +308,46 @@ place_climb_from(struct place_work *w, struct dual *d)
 	d->height = d->last = dual_look(w, d, d->slope);
 	memcpy(d->mean, d->slope, n * sizeof(*d->mean));
 	dual_average(w, d, 1);
+	return d->height;
+}
+
+/* How steep the bound is at so much along the prices. */
+static double
+dual_along(struct place_work *w, struct dual *d, const double *along, double x)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < w->n_all; r++)
+		w->mu[r] = x * along[r];
+	(void)dual_look(w, d, d->slope);
+	for (size_t r = 0; r < w->n_all; r++)
+		sum += along[r] * d->slope[r];
+	return sum;
+}
+
+double
+place_climb_along(struct place_work *w, struct dual *d, const double *along)
+{
+	double lo = 0, hi = 1;
+
+	for (int k = 0; k < DUAL_ALONG && dual_along(w, d, along, hi) > 0; k++) {
+		lo = hi;
+		hi *= 4;
+	}
+	for (int k = 0; k < DUAL_ALONG; k++) {
+		double mid = (lo + hi) / 2;
+
+		if (dual_along(w, d, along, mid) > 0)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	for (size_t r = 0; r < w->n_all; r++)
+		w->mu[r] = lo * along[r];
+	if (dual_look(w, d, d->slope) > d->height)
+		return place_climb_from(w, d);
+	memcpy(w->mu, d->center, w->n_all * sizeof(*w->mu));
+	place_price(w);
 	return d->height;
 }
 

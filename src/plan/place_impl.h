@@ -166,6 +166,12 @@ struct dual;
 struct dual *place_dual_new(struct place_work *w, struct arena *a);
 double place_climb_from(
     struct place_work *w, struct dual *d); /* starts at w->mu; the bound there */
+/* To so many times the prices along [n_all] as makes the bound highest, where that is higher than
+ * the best one so far; w->mu becomes the best prices. Returns the bound there. */
+double place_climb_along(struct place_work *w, struct dual *d, const double *along);
+/* Starts where all offers have one price for what a job takes of them, if that is higher: of queues
+ * that do not all fit. Likewise. */
+double place_scarce(struct place_work *w, struct dual *d, struct arena *a);
 /* Steps as long as from prices that are nearly the best. */
 void place_climb_anew(struct dual *d);
 /* How far the costs of the job's choices lie apart that the bound mixes, USD; *cost_out: their

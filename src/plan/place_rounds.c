@@ -7,6 +7,7 @@
 
 #define PLACE_STEPS 10U     /* of the bound in a round ... */
 #define PLACE_FEW 2U        /* ... and when it hardly rises */
+#define PLACE_FAR 0.04      /* share unproven of a plan whose bound still rises: many steps */
 #define PLACE_TURN_SMALL 2U /* rounds for one of branch and bound over costs: small queues */
 #define PLACE_TURN 8U
 #define PLACE_WALK 32U       /* rounds of a second search before it begins anew */
@@ -107,6 +108,15 @@ place_raise_hull(struct place_work *w, struct place_best *b, struct rounds_hull 
 	h->next = round + h->pause;
 }
 
+/* How far the bound still seems to have to go: 2, many steps of it in the next round. */
+static unsigned
+place_far(const struct place_best *b, double bound, double was)
+{
+	if (bound <= was + 1e-3 * fabs(was))
+		return 0;
+	return bound > was + 1e-2 * fabs(was) || b->value - bound > PLACE_FAR * b->value ? 2 : 1;
+}
+
 /* What the rounds go on with. */
 struct rounds {
 	struct place_work *w;
@@ -189,7 +199,7 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 		if (bound > was || round == 1)
 			place_cores(w);
 		stall = bound > was + 1e-5 * fabs(was) ? 0 : stall + 1;
-		far = bound > was + 1e-2 * fabs(was) ? 2 : bound > was + 1e-3 * fabs(was);
+		far = place_far(b, bound, was);
 		if (round == next) {
 			place_plans(w, b, round, every);
 			every *= 2;

@@ -201,9 +201,84 @@ test_hand(void)
 	arena_free(a);
 }
 
+#define PRICED 12
+
+/* Least value of jobs that may be placed in part, those worth most a unit first, with so much room. */
+static double
+in_part(const struct place_problem *p, double room)
+{
+	bool done[PRICED] = { false };
+	double sum = 0;
+
+	for (int x = 0; x < PRICED; x++) {
+		double most = -1, share;
+		size_t best = 0;
+
+		for (size_t i = 0; i < PRICED; i++)
+			if (!done[i] && (p->penalty[i] - 1) / (double)p->need[4 * i] > most) {
+				most = (p->penalty[i] - 1) / (double)p->need[4 * i];
+				best = i;
+			}
+		share = fmin(1, room / (double)p->need[4 * best]);
+		room -= share * (double)p->need[4 * best];
+		sum += share + (1 - share) * p->penalty[best];
+		done[best] = true;
+	}
+	return sum;
+}
+
+/* Jobs that pay 1 wherever they are, on four offers alike under one quota: with one price for it, or one for all offers
+ * where these hold less, the bound is what it would cost to place them in part. */
+static void
+test_scarce(int64_t quota)
+{
+	size_t start[PRICED + 1], offer[4 * PRICED], use[5], resource[8], far = 0;
+	int64_t need[4 * PRICED], weight[8], limit[5] = { 10, 10, 10, 10, 8 * quota };
+	double cost[4 * PRICED], penalty[PRICED];
+	struct place_problem p = { .n_jobs = PRICED, .n_offers = 4, .n_resources = 5, .cand_start = start, .offer = offer,
+		.cost = cost, .need = need, .use_start = use, .resource = resource, .weight = weight, .limit = limit,
+		.penalty = penalty };
+	struct arena *a = arena_new();
+	struct rng r;
+
+	rng_seed(&r, 5);
+	for (size_t j = 0; j <= 4; j++)
+		use[j] = 2 * j;
+	for (size_t u = 0; u < 8; u++) {
+		resource[u] = u % 2 == 0 ? u / 2 : 4;
+		weight[u] = u % 2 == 0 ? 1 : 8;
+	}
+	for (int x = 0; x < WORLDS; x++) {
+		struct place_work w;
+		double most, bound;
+
+		for (size_t i = 0; i <= PRICED; i++)
+			start[i] = 4 * i;
+		for (size_t i = 0; i < PRICED; i++) {
+			int64_t gang = 2 + (int64_t)rng_below(&r, 9);
+
+			penalty[i] = 2 + 100 * rng_unit(&r);
+			for (size_t k = 4 * i; k < 4 * i + 4; k++) {
+				offer[k] = k % 4;
+				need[k] = gang;
+				cost[k] = 1;
+			}
+		}
+		place_work_init(&p, 1, a, &w);
+		bound = place_scarce(&w, place_dual_new(&w, a), a);
+		most = in_part(&p, (double)(quota < 40 ? quota : 40));
+		far += bound > most * (1 + 1e-9) || bound < most * 0.99;
+		arena_reset(a);
+	}
+	tap_is_long((long)far, 0, "quota of %d: one price bounds as placing in part does", (int)quota);
+	arena_free(a);
+}
+
 int
 main(void)
 {
+	test_scarce(24);
+	test_scarce(100);
 	test_worlds(0);
 	test_worlds(1);
 	test_hand();
