@@ -47,12 +47,83 @@ struct calls_list {
 	bool first, shy; /* shy: the page that was asked for lets its refusal through */
 	VEC(struct prov_machine) heard;
 	void *arg;
+	struct prov_part part;     /* of quotas: whose page was built last */
+	prov_region_fn *region_fn; /* told how each ended, with region_arg */
+	void *region_arg;
+	size_t n_told, n_lost; /* regions */
+	struct berth_err lost; /* why the first of those ... */
+	char lost_region[64];  /* ... and its name */
 	struct prov_cursor cur;
 	struct arena *keep; /* tokens seen */
 	struct strmap seen;
 	struct flow flow;
 	int64_t oldest; /* answer out of the cache so far, s since epoch; 0: none came from there */
 };
+
+/* The region that is under way has ended; err NULL: well. */
+static void
+calls_part_end(struct calls_list *l, const struct berth_err *err)
+{
+	const char *region = l->part.region;
+
+	if (region == NULL || region[0] == '\0')
+		return;
+	if (err == NULL)
+		l->n_told++;
+	else if (l->n_lost++ == 0) {
+		l->lost = *err;
+		str_copy(l->lost_region, sizeof(l->lost_region), region);
+	}
+	if (l->region_fn != NULL)
+		l->region_fn(l->region_arg, region, err);
+	l->part = (struct prov_part){ .region = "" };
+}
+
+static void
+calls_part_build(struct calls_list *l)
+{
+	struct prov_part part = { .region = "" };
+
+	if (l->acc->ops->market->quota_part == NULL)
+		return;
+	l->acc->ops->market->quota_part(l->acc->st, &part);
+	if (l->part.region != NULL && !str_eq(part.region, l->part.region))
+		calls_part_end(l, NULL);
+	l->part = part;
+}
+
+/* Behind the end of a flow: true, it goes on with the region after one that failed. */
+static bool
+calls_go_on(struct calls_list *l)
+{
+	struct flow *f = &l->flow;
+	struct prov_part part = l->part;
+
+	if (part.region == NULL || flow_is_shut(f))
+		return false;
+	calls_part_end(l, f->rc == BERTH_OK ? NULL : &f->err);
+	if (f->rc == BERTH_OK || part.next[0] == '\0')
+		return false;
+	str_copy(l->cur.next, sizeof(l->cur.next), part.next);
+	flow_resume(f);
+	return true;
+}
+
+/* What a list is worth of which some regions failed: where none told, the first one's refusal. */
+static void
+calls_part_judge(struct calls_list *l)
+{
+	struct flow *f = &l->flow;
+
+	if (l->n_lost == 0 || flow_is_shut(f))
+		return;
+	f->err = l->lost;
+	f->rc = l->n_told > 0 ? BERTH_EPARTIAL : l->lost.code;
+	f->err.code = f->rc;
+	if (l->n_told > 0)
+		(void)err_ctx(&f->err, "%zu of %zu regions did not tell; %s", l->n_lost,
+		    l->n_lost + l->n_told, l->lost_region);
+}
 
 static enum berth_code
 calls_build_page(void *arg, struct http_req *req, struct berth_err *err)
@@ -63,8 +134,12 @@ calls_build_page(void *arg, struct http_req *req, struct berth_err *err)
 
 	if (l->offer_fn != NULL)
 		return ops->market->offers_build(st, l->q, &l->cur, req, err);
-	if (l->quota_fn != NULL)
-		return ops->market->quota_build(st, &l->cur, req, err);
+	if (l->quota_fn != NULL) {
+		enum berth_code rc = ops->market->quota_build(st, &l->cur, req, err);
+
+		calls_part_build(l);
+		return rc;
+	}
 	if (l->first) {
 		enum berth_code rc = ops->market->notices_build(st, &l->cur, req, err);
 
@@ -157,6 +232,7 @@ static enum berth_code
 calls_list_end(struct calls_list *l)
 {
 	arena_free(l->keep);
+	calls_part_judge(l);
 	if (l->flow.rc != BERTH_OK)
 		err_ctx(&l->flow.err, "%s: %s", l->acc->env.account, l->what);
 	return l->flow.rc;
@@ -169,7 +245,9 @@ calls_list(struct calls_list *l, struct berth_err *err)
 	enum berth_code rc;
 
 	calls_list_start(l, 0);
-	flow_run(&f, 1);
+	do
+		flow_run(&f, 1);
+	while (calls_go_on(l));
 	rc = calls_list_end(l);
 	if (rc != BERTH_OK && err != NULL)
 		*err = f->err;
@@ -400,6 +478,8 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 		c->list = (struct calls_list){ .acc = m->account,
 			.what = "quota",
 			.quota_fn = calls_emit_quota,
+			.region_fn = m->region_fn,
+			.region_arg = m->arg,
 			.arg = &c->quotas };
 	else
 		c->list = (struct calls_list){ .acc = m->account,
@@ -454,7 +534,8 @@ calls_many_ready(struct prov_many_run *r)
 	for (size_t i = 0; i < r->n; i++) {
 		struct prov_many *m = &r->v[i];
 
-		if (r->done[i] || (m->code == BERTH_OK && !flow_ended(&r->calls[i].list.flow)))
+		if (r->done[i] || (m->code == BERTH_OK && (!flow_ended(&r->calls[i].list.flow) ||
+							      calls_go_on(&r->calls[i].list))))
 			continue;
 		r->done[i] = true;
 		r->told++;
@@ -473,9 +554,10 @@ struct prov_many *
 prov_many_next(struct prov_many_run *r)
 {
 	struct prov_many *m = calls_many_ready(r);
-	size_t ended = 0;
 
-	if (m == NULL && r->told < r->n) {
+	while (m == NULL && r->told < r->n) {
+		size_t ended = 0;
+
 		for (size_t i = 0; i < r->n_flows; i++)
 			ended += flow_ended(r->flows[i]);
 		flow_run_some(r->flows, r->n_flows, ended + 1);

@@ -541,6 +541,23 @@ flow_share(struct flow *const *flows, size_t n, struct prov_net **shared)
 		flows[i]->shared = shared;
 }
 
+bool
+flow_is_shut(const struct flow *f)
+{
+	return f->rc != BERTH_OK && (f->stepping || (f->rc == BERTH_EAUTH && !f->sent));
+}
+
+void
+flow_resume(struct flow *f)
+{
+	f->state = FLOW_BUILD;
+	f->rc = BERTH_OK;
+	memset(&f->err, 0, sizeof(f->err));
+	f->wake_ms = f->page_end_ms = 0;
+	f->steps = f->attempt = 0;
+	f->stepping = f->dropped = f->skewed = f->kept = f->sent = f->no_cache = false;
+}
+
 void
 flow_run_some(struct flow *const *flows, size_t n, size_t want)
 {

@@ -62,6 +62,10 @@ void flow_run(struct flow *const *flows, size_t n);
 void flow_share(struct flow *const *flows, size_t n, struct prov_net **shared);
 void flow_run_some(struct flow *const *flows, size_t n, size_t want);
 bool flow_ended(const struct flow *f);
+/* It failed before anybody was asked, for want of credentials: whatever else is asked fails too. */
+bool flow_is_shut(const struct flow *f);
+/* Goes on behind a failure, within the limits of all. */
+void flow_resume(struct flow *f);
 /* One flow: its rc, and its err into *err (may be NULL). */
 BERTH_MUST_CHECK enum berth_code flow_run_one(struct flow *f, struct berth_err *err);
 

@@ -201,6 +201,14 @@ lease_cursor(const char *next, const char **rest_out)
 }
 
 void
+lease_part(const char *const *names, size_t n, size_t at, struct prov_part *out)
+{
+	*out = (struct prov_part){ .region = at < n ? names[at] : "" };
+	if (at + 1 < n)
+		snprintf(out->next, sizeof(out->next), "%zu|", at + 1);
+}
+
+void
 lease_wipe(char *secret)
 {
 	if (secret != NULL)

@@ -65,6 +65,9 @@ const char *lease_at_place(const struct prov_conf *conf, const char *key, const 
 
 /* The number before the first '|' of a cursor, 0 if there is none; *rest_out stands behind it. */
 size_t lease_cursor(const char *next, const char **rest_out);
+struct prov_part;
+/* The region at `at` of names [n], where the cursor of each is its number with '|' behind it. */
+void lease_part(const char *const *names, size_t n, size_t at, struct prov_part *out);
 /* Overwrites a secret and frees it; NULL is allowed. */
 void lease_wipe(char *secret);
 /*

@@ -81,8 +81,12 @@ void prov_account_set_now(struct prov_account *account, int64_t now);
  */
 BERTH_MUST_CHECK enum berth_code prov_offers(struct prov_account *account,
     const struct prov_query *q, prov_offer_fn *emit, void *arg, struct berth_err *err);
+/* Likewise, region by region: one that fails keeps no other from being asked. Where some told and
+ * some did not: BERTH_EPARTIAL, with the first of those in the message. */
 BERTH_MUST_CHECK enum berth_code prov_quotas(
     struct prov_account *account, prov_quota_fn *emit, void *arg, struct berth_err *err);
+/* How a region ended; err NULL: it told all. */
+typedef void prov_region_fn(void *arg, const char *region, const struct berth_err *err);
 /* Machines that are about to be taken back; one without an installation may be anybody's and is
  * known by its ref alone. */
 BERTH_MUST_CHECK enum berth_code prov_notices(
@@ -127,6 +131,7 @@ struct prov_many {
 	prov_offer_fn *offer_fn;
 	const struct prov_query *q; /* of offers; NULL: all */
 	prov_quota_fn *quota_fn;
+	prov_region_fn *region_fn; /* beside it, where the account has regions; may be NULL */
 	prov_machine_fn *machine_fn;
 	void *arg;
 	bool notices;   /* of machines: interruption notices too, where the list alone does not show

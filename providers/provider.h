@@ -262,11 +262,20 @@ struct prov_check {
 	char detail[PROV_CHECK_DETAIL]; /* the provider's words, or what is missing; "" */
 };
 
+/* A region of an account that tells its quotas region by region. */
+struct prov_part {
+	const char *region; /* "" none: what is asked is of the whole account */
+	char next[64];      /* the cursor of the one behind it; "" it is the last */
+};
+
 struct prov_market_ops {
 	PROV_BUILD(offers, const struct prov_query *q, const struct prov_cursor *cur);
 	PROV_PARSE(offers, struct prov_cursor *cur, prov_offer_fn *emit, void *arg);
 	PROV_BUILD(quota, const struct prov_cursor *cur);
 	PROV_PARSE(quota, struct prov_cursor *cur, prov_quota_fn *emit, void *arg);
+	/* Whose the page of quotas is that was built last: where it is not to be had the core goes
+	 * on behind it. NULL: they are all told at once. */
+	void (*quota_part)(const void *st, struct prov_part *out);
 	PROV_BUILD(notices, const struct prov_cursor *cur);
 	PROV_PARSE(notices, struct prov_cursor *cur, prov_machine_fn *emit, void *arg);
 };

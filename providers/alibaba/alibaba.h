@@ -46,6 +46,7 @@ void alibaba_advice(const struct jsonr *root, alibaba_rate_fn *fn, void *arg);
 /* What may be rented: alibaba_quota.c. */
 BERTH_MUST_CHECK enum berth_code alibaba_quota_build(
     void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err);
+void alibaba_quota_part(const void *st, struct prov_part *out);
 BERTH_MUST_CHECK enum berth_code alibaba_quota_parse(void *st, const struct http_resp *resp,
     struct prov_cursor *cur, prov_quota_fn *emit, void *arg, struct berth_err *err);
 

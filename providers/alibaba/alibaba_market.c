@@ -567,4 +567,5 @@ const struct prov_market_ops alibaba_market = {
 	.offers_parse = alibaba_offers_parse,
 	.quota_build = alibaba_quota_build,
 	.quota_parse = alibaba_quota_parse,
+	.quota_part = alibaba_quota_part,
 };

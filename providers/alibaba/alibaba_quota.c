@@ -57,6 +57,14 @@ alibaba_attribute(const struct jsonr *list, const char *name)
 	return NAN;
 }
 
+void
+alibaba_quota_part(const void *st, struct prov_part *out)
+{
+	const struct alibaba *o = st;
+
+	lease_part(o->regions, o->n_regions, o->quota_region, out);
+}
+
 enum berth_code
 alibaba_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)

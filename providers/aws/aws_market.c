@@ -565,6 +565,20 @@ aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, 
 	return emit(arg, &q, err);
 }
 
+static void
+aws_quota_part(const void *st, struct prov_part *out)
+{
+	const struct aws *w = st;
+	size_t at = w->place.region;
+
+	*out = (struct prov_part){ .region = "" };
+	if (aws_regions_pending(w) || at >= w->n_regions)
+		return;
+	out->region = w->regions[at];
+	if (at + 1 < w->n_regions)
+		snprintf(out->next, sizeof(out->next), "0/%zu/", at + 1);
+}
+
 static enum berth_code
 aws_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)
@@ -682,6 +696,7 @@ const struct prov_market_ops aws_market = {
 	.offers_parse = aws_offers_parse,
 	.quota_build = aws_quota_build,
 	.quota_parse = aws_quota_parse,
+	.quota_part = aws_quota_part,
 	.notices_build = aws_notices_build,
 	.notices_parse = aws_notices_parse,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/azure/azure.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -640,6 +641,15 @@ azure_quota_types(struct prov_quota *q)
 			q->counts = str_copy(q->types, sizeof(q->types), families[i].types);
 }
 
+static void
+azure_quota_part(const void *st, struct prov_part *out)
+{
+	const struct azure *z = st;
+
+	lease_part(
+	    z->locations, z->subscription[0] == '\0' ? 0 : z->n_locations, z->quota_place, out);
+}
+
 static enum berth_code
 azure_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)
@@ -689,4 +699,5 @@ const struct prov_market_ops azure_market = {
 	.offers_parse = azure_offers_parse,
 	.quota_build = azure_quota_build,
 	.quota_parse = azure_quota_parse,
+	.quota_part = azure_quota_part,
 };

@@ -557,6 +557,14 @@ huawei_quota_build(
 	    h, req, "GET", h->regions[h->quota_region], "v1", err, "cloudservers/limits");
 }
 
+static void
+huawei_quota_part(const void *st, struct prov_part *out)
+{
+	const struct huawei *h = st;
+
+	lease_part(h->regions, h->n_regions, h->quota_region, out);
+}
+
 static enum berth_code
 huawei_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)
@@ -600,4 +608,5 @@ const struct prov_market_ops huawei_market = {
 	.offers_parse = huawei_offers_parse,
 	.quota_build = huawei_quota_build,
 	.quota_parse = huawei_quota_parse,
+	.quota_part = huawei_quota_part,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "providers/oci/oci.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -435,6 +436,14 @@ oci_quota_types(struct prov_quota *q)
 }
 
 /* Limits alone: what is used is a question for each of them. */
+static void
+oci_quota_part(const void *st, struct prov_part *out)
+{
+	const struct oci *o = st;
+
+	lease_part(o->regions, o->n_regions, o->quota_region, out);
+}
+
 static enum berth_code
 oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)
@@ -479,4 +488,5 @@ const struct prov_market_ops oci_market = {
 	.offers_parse = oci_offers_parse,
 	.quota_build = oci_quota_build,
 	.quota_parse = oci_quota_parse,
+	.quota_part = oci_quota_part,
 };

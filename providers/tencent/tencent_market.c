@@ -389,6 +389,14 @@ tencent_take_quota(const struct tencent *t, const struct jsonr *set, const char 
 	return rc;
 }
 
+static void
+tencent_quota_part(const void *st, struct prov_part *out)
+{
+	const struct tencent *t = st;
+
+	lease_part(t->regions, t->n_regions, t->quota_region, out);
+}
+
 static enum berth_code
 tencent_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)
@@ -421,4 +429,5 @@ const struct prov_market_ops tencent_market = {
 	.offers_parse = tencent_offers_parse,
 	.quota_build = tencent_quota_build,
 	.quota_parse = tencent_quota_parse,
+	.quota_part = tencent_quota_part,
 };

@@ -128,10 +128,23 @@ quotas_limits_load(struct store *store, int64_t now, int64_t age_s,
 	return BERTH_OK;
 }
 
+static enum quota_state
+quota_state(int64_t as_of, int64_t now, int64_t age_s)
+{
+	return as_of == 0 ? QUOTA_UNKNOWN : now - as_of > age_s ? QUOTA_OLD : QUOTA_KNOWN;
+}
+
 enum quota_state
 quota_reading_state(const struct quota_reading *r, int64_t now, int64_t age_s)
 {
-	return r->as_of == 0 ? QUOTA_UNKNOWN : now - r->as_of > age_s ? QUOTA_OLD : QUOTA_KNOWN;
+	return quota_state(
+	    str_eq(r->code, err_name(BERTH_EPARTIAL)) ? r->tried : r->as_of, now, age_s);
+}
+
+enum quota_state
+quota_region_state(const struct quota_region *r, int64_t now, int64_t age_s)
+{
+	return quota_state(r->as_of, now, age_s);
 }
 
 const char *
@@ -140,18 +153,34 @@ quota_state_name(enum quota_state s)
 	return s == QUOTA_KNOWN ? "known" : s == QUOTA_OLD ? "old" : "unknown";
 }
 
+static const char *
+quota_text(
+    const char *whose, enum quota_state state, int64_t as_of, const char *error, struct arena *a)
+{
+	char t[TIME_FMT_SIZE];
+
+	if (state == QUOTA_KNOWN && error[0] == '\0')
+		return "";
+	return arena_printf(a, "quotas of %s are %s: %s%s%s%s", whose,
+	    state == QUOTA_KNOWN ? "known in part" : "unknown",
+	    as_of == 0 ? "never told" : "last told ", as_of == 0 ? "" : time_fmt(t, as_of),
+	    error[0] != '\0' ? "; " : "", error);
+}
+
 const char *
 quota_reading_text(const struct quota_reading *r, int64_t now, int64_t age_s, struct arena *a)
 {
-	enum quota_state state = quota_reading_state(r, now, age_s);
-	char t[TIME_FMT_SIZE];
+	return age_s == 0 ? ""
+			  : quota_text(r->account, quota_reading_state(r, now, age_s), r->as_of,
+				r->error, a);
+}
 
-	if (age_s == 0 || (state == QUOTA_KNOWN && r->code[0] == '\0'))
-		return "";
-	return arena_printf(a, "quotas of %s are %s: %s%s%s%s", r->account,
-	    state == QUOTA_KNOWN ? "known in part" : "unknown",
-	    r->as_of == 0 ? "never told" : "last told ", r->as_of == 0 ? "" : time_fmt(t, r->as_of),
-	    r->code[0] != '\0' ? "; " : "", r->error);
+const char *
+quota_region_text(const struct quota_region *r, int64_t now, int64_t age_s, struct arena *a)
+{
+	return age_s == 0 ? ""
+			  : quota_text(arena_printf(a, "%s in %s", r->account, r->region),
+				quota_region_state(r, now, age_s), r->as_of, r->error, a);
 }
 
 /* What one account says, as it comes. */
@@ -162,6 +191,7 @@ struct quotas_gather {
 	const struct instance *machines; /* [n_machines] of ours that are not gone */
 	size_t n_machines;
 	VEC(struct quota_row) v;
+	VEC(struct quota_region) regions;
 };
 
 static enum berth_code
@@ -192,6 +222,18 @@ quotas_keep(void *arg, const struct prov_quota *p, struct berth_err *err)
 	for (size_t i = 0; i < g->n_machines; i++)
 		q->ours += (double)placing_quota_weight(&l, &g->machines[i].offer);
 	return BERTH_OK;
+}
+
+static void
+quotas_region(void *arg, const char *region, const struct berth_err *err)
+{
+	struct quotas_gather *g = arg;
+
+	VEC_PUSH(g->a, &g->regions,
+	    ((struct quota_region){ .account = g->account,
+		.region = arena_strdup(g->a, region),
+		.code = err == NULL ? "" : err_name(err->code),
+		.error = err == NULL ? "" : arena_strdup(g->a, err->msg) }));
 }
 
 /* What quotas [n] leave for machines of an offer, as they were told. */
@@ -288,7 +330,8 @@ quotas_take(struct store *store, int64_t now, const struct prov_many *m,
 
 	*r = (struct quotas_result){ g->account, g->v.n, m->code, reading.error };
 	if (rc == BERTH_OK)
-		rc = store_quota_put(store, &reading, g->v.v, g->v.n, err);
+		rc = store_quota_put(
+		    store, &reading, g->v.v, g->v.n, g->regions.v, g->regions.n, err);
 	if (rc == BERTH_OK)
 		rc = store_quota_list(store, true, g->a, &news.after, &news.n_after, err);
 	return rc == BERTH_OK ? quotas_lift_all(store, &news, g->a, err) : rc;
@@ -313,9 +356,10 @@ quotas_refresh(struct store *store, int64_t now, struct prov_account *const *acc
 			.now = now,
 			.machines = machines,
 			.n_machines = n_machines };
-		many[i] = (struct prov_many){
-			.account = accounts[i], .quota_fn = quotas_keep, .arg = &got[i]
-		};
+		many[i] = (struct prov_many){ .account = accounts[i],
+			.quota_fn = quotas_keep,
+			.region_fn = quotas_region,
+			.arg = &got[i] };
 	}
 	prov_run_many(many, n, deadline_s);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
@@ -358,7 +402,8 @@ pass_quotas(struct broker *b, struct berth_err *err)
 	    b->store, b->now, ask, due, b->policy.sync_pass_s, b->tick_arena, results, err);
 	for (size_t i = 0; rc == BERTH_OK && i < due; i++)
 		if (results[i].code != BERTH_OK)
-			log_warn(b->log, "quotas of %s are not known: %s", results[i].account,
+			log_warn(b->log, "quotas of %s are %s: %s", results[i].account,
+			    results[i].code == BERTH_EPARTIAL ? "known in part" : "not known",
 			    results[i].error);
 	return rc;
 }

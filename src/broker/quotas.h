@@ -52,18 +52,22 @@ BERTH_MUST_CHECK enum berth_code quotas_limits_load(struct store *store, int64_t
     struct placing_limit **out, size_t *n_out, struct berth_err *err);
 
 enum quota_state { QUOTA_KNOWN, QUOTA_OLD, QUOTA_UNKNOWN };
-/* Old: there was an answer, longer ago than age_s. */
+/* Old: there was an answer, of some regions at least, longer ago than age_s. */
 enum quota_state quota_reading_state(const struct quota_reading *r, int64_t now, int64_t age_s);
+enum quota_state quota_region_state(const struct quota_region *r, int64_t now, int64_t age_s);
 const char *quota_state_name(enum quota_state s); /* "known" "old" "unknown" */
 /* "quotas of aws are unknown: last told TIME, and then: the error"; "" they are known. */
 const char *quota_reading_text(
     const struct quota_reading *r, int64_t now, int64_t age_s, struct arena *a);
+/* The same of a region, "quotas of aws in eu-west-1 are unknown: never told; the error". */
+const char *quota_region_text(
+    const struct quota_region *r, int64_t now, int64_t age_s, struct arena *a);
 
 /* What came of asking one account. */
 struct quotas_result {
 	const char *account;
-	size_t n; /* quotas that were told */
-	enum berth_code code;
+	size_t n;             /* quotas that were told */
+	enum berth_code code; /* BERTH_EPARTIAL: some of its regions told */
 	const char *error;
 };
 /*

@@ -383,7 +383,13 @@ doctor_ask(struct doctor *d, struct doctor_account *v, size_t n)
 			    "%s: its keys are right; it was not asked", v[i].config->provider);
 	prov_run_many(many, asked, DOCTOR_ASK_S);
 	for (size_t k = 0; k < asked; k++) {
-		if (many[k].code == BERTH_OK)
+		if (many[k].code == BERTH_EPARTIAL)
+			DOCTOR_SAY(d, DOCTOR_WARN, v[who[k]].name,
+			    "berth quotas refresh asks again, and berth quotas says which; "
+			    "berth-providers(7) lists the permissions",
+			    "%s: quotas: %s", v[who[k]].config->provider,
+			    doctor_words(&v[who[k]], &many[k].err));
+		if (many[k].code == BERTH_OK || many[k].code == BERTH_EPARTIAL)
 			doctor_answered(d, &v[who[k]], &many[k]);
 		else if (many[k].quota_fn != NULL && doctor_is_permission(&many[k].err))
 			doctor_no_quota(d, &v[who[k]], &many[k]);

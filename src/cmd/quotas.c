@@ -77,6 +77,8 @@ struct quotas_kept {
 	struct quota_policy policy;
 	struct quota_reading *readings;
 	size_t n_readings;
+	struct quota_region *regions;
+	size_t n_regions;
 	struct quota_row *rows;
 	size_t n_rows;
 	bool *counts; /* [n_rows] a limit of placements */
@@ -96,6 +98,8 @@ quotas_kept(struct cmd_ctx *ctx, struct quotas_kept *k, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc =
 		    store_quota_readings(ctx->store, ctx->arena, &k->readings, &k->n_readings, err);
+	if (rc == BERTH_OK)
+		rc = store_quota_regions(ctx->store, ctx->arena, &k->regions, &k->n_regions, err);
 	if (rc == BERTH_OK)
 		rc = store_quota_list(ctx->store, false, ctx->arena, &k->rows, &k->n_rows, err);
 	if (rc == BERTH_OK)
@@ -134,6 +138,26 @@ quotas_shown(const struct cmd_ctx *ctx, const struct quotas_kept *k, size_t i)
 	       glob_match_any(o->account.v, o->account.n, k->rows[i].account);
 }
 
+static void
+quotas_json_regions(struct jsonw *w, const struct quotas_kept *k, const char *account, int64_t now)
+{
+	jsonw_begin_array(w, "regions");
+	for (size_t i = 0; i < k->n_regions; i++) {
+		const struct quota_region *r = &k->regions[i];
+
+		if (!str_eq(r->account, account))
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "region", r->region);
+		jsonw_str(
+		    w, "state", quota_state_name(quota_region_state(r, now, k->policy.age_s)));
+		jsonw_time_or_null(w, "as_of", r->as_of);
+		jsonw_str_or_null(w, "error", r->error);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
 static enum berth_code
 quotas_json(struct cmd_ctx *ctx, const struct quotas_kept *k, struct berth_err *err)
 {
@@ -155,6 +179,7 @@ quotas_json(struct cmd_ctx *ctx, const struct quotas_kept *k, struct berth_err *
 		jsonw_time(w, "tried", r->tried);
 		jsonw_str_or_null(w, "error", r->error);
 		jsonw_bool(w, "due", r->due);
+		quotas_json_regions(w, k, r->account, ctx->now);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -219,6 +244,25 @@ quotas_table(struct cmd_ctx *ctx, const struct quotas_kept *k, struct berth_err 
 	return cmd_table_print(ctx, t, err);
 }
 
+/* What is not known of an account: region by region, where some told. */
+static void
+quotas_unknown(struct cmd_ctx *ctx, const struct quotas_kept *k, const struct quota_reading *r)
+{
+	bool partly = str_eq(r->code, err_name(BERTH_EPARTIAL));
+	const char *text =
+	    partly ? "" : quota_reading_text(r, ctx->now, k->policy.age_s, ctx->arena);
+
+	if (text[0] != '\0')
+		cmd_note(ctx, "%s", text);
+	for (size_t i = 0; partly && i < k->n_regions; i++) {
+		if (!str_eq(k->regions[i].account, r->account))
+			continue;
+		text = quota_region_text(&k->regions[i], ctx->now, k->policy.age_s, ctx->arena);
+		if (text[0] != '\0')
+			cmd_note(ctx, "%s", text);
+	}
+}
+
 static enum berth_code
 quotas_list(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -228,15 +272,9 @@ quotas_list(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (rc == BERTH_OK)
 		rc = cmd_wants_json(ctx) ? quotas_json(ctx, &k, err) : quotas_table(ctx, &k, err);
-	for (size_t i = 0; rc == BERTH_OK && i < k.n_readings; i++) {
-		const char *text =
-		    glob_match_any(o->account.v, o->account.n, k.readings[i].account)
-			? quota_reading_text(&k.readings[i], ctx->now, k.policy.age_s, ctx->arena)
-			: "";
-
-		if (text[0] != '\0')
-			cmd_note(ctx, "%s", text);
-	}
+	for (size_t i = 0; rc == BERTH_OK && i < k.n_readings; i++)
+		if (glob_match_any(o->account.v, o->account.n, k.readings[i].account))
+			quotas_unknown(ctx, &k, &k.readings[i]);
 	if (rc == BERTH_OK && k.n_readings == 0)
 		cmd_note(ctx, "no account was asked yet: `berth quotas refresh` asks");
 	return rc;
@@ -248,7 +286,8 @@ struct quotas_asked {
 	const struct config *config;
 	struct prov_net *net;
 	VEC(struct prov_account *) open;
-	size_t fit, failed; /* accounts that were meant; that did not open or answer */
+	size_t fit, failed; /* accounts that were meant; that did not open or answer for all */
+	bool partly;        /* some answered for a part of their regions */
 	const char *first;  /* what the first of those said */
 };
 
@@ -298,12 +337,14 @@ quotas_answers(struct quotas_asked *q, struct berth_err *err)
 	enum berth_code rc = quotas_refresh(
 	    ctx->store, ctx->now, q->open.v, q->open.n, QUOTAS_REFRESH_S, ctx->arena, r, err);
 
-	for (size_t i = 0; rc == BERTH_OK && i < q->open.n; i++)
+	for (size_t i = 0; rc == BERTH_OK && i < q->open.n; i++) {
 		if (r[i].code != BERTH_OK)
 			quotas_failed(q, r[i].error);
-		else if (!cmd_wants_json(ctx))
+		q->partly |= r[i].code == BERTH_EPARTIAL;
+		if ((r[i].code == BERTH_OK || r[i].code == BERTH_EPARTIAL) && !cmd_wants_json(ctx))
 			cmd_say(
 			    ctx, "%s: %zu quota%s\n", r[i].account, r[i].n, r[i].n == 1 ? "" : "s");
+	}
 	return rc;
 }
 
@@ -331,8 +372,8 @@ quotas_ask(struct cmd_ctx *ctx, struct berth_err *err)
 	if (cmd_wants_json(ctx) && (rc = quotas_list(ctx, err)) != BERTH_OK)
 		return rc;
 	if (q.failed > 0)
-		return err_set(err, BERTH_EPARTIAL,
-		    "%zu of %zu accounts did not tell their quotas; %s", q.failed, q.fit, q.first);
+		return err_set(err, BERTH_EPARTIAL, "%zu of %zu accounts did not tell %s; %s",
+		    q.failed, q.fit, q.partly ? "all their quotas" : "their quotas", q.first);
 	if (q.open.n == 0)
 		cmd_note(ctx, "no account of a provider that tells quotas: nobody to ask");
 	return BERTH_OK;

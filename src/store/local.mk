@@ -49,7 +49,8 @@ MIGRATIONS = \
 	src/store/migrations/0018_quota.sql \
 	src/store/migrations/0019_form.sql \
 	src/store/migrations/0020_silent.sql \
-	src/store/migrations/0021_sample_was.sql
+	src/store/migrations/0021_sample_was.sql \
+	src/store/migrations/0022_quota_region.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -41,9 +41,28 @@ quota_put_reading(struct store *s, const struct quota_reading *r, struct berth_e
 		db_text(r->error), db_id(s->run_id)));
 }
 
+/* Of one that answered nothing else is left. */
+static enum berth_code
+quota_put_region(struct store *s, const char *account, int64_t tried, const struct quota_region *q,
+    struct berth_err *err)
+{
+	enum berth_code rc = store_write(s, err,
+	    "INSERT INTO quota_region (account, region, as_of, code, error, run) VALUES ($1, $2, "
+	    "CASE WHEN $4 = '' THEN $3 END, $4, $5, $6) ON CONFLICT (account, region) DO UPDATE "
+	    "SET as_of = CASE WHEN $4 = '' THEN $3 ELSE quota_region.as_of END, code = $4, error = "
+	    "$5, run = $6",
+	    DB_ARGS(db_text(account), db_text(q->region), db_i64(tried), db_text(q->code),
+		db_text(q->error), db_id(s->run_id)));
+
+	if (rc == BERTH_OK && q->code[0] == '\0')
+		rc = store_write(s, err, "DELETE FROM quota WHERE account = $1 AND region = $2",
+		    DB_ARGS(db_text(account), db_text(q->region)));
+	return rc;
+}
+
 enum berth_code
 store_quota_put(struct store *s, const struct quota_reading *r, const struct quota_row *rows,
-    size_t n, struct berth_err *err)
+    size_t n, const struct quota_region *regions, size_t n_regions, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s, err);
 
@@ -53,6 +72,11 @@ store_quota_put(struct store *s, const struct quota_reading *r, const struct quo
 	if (rc == BERTH_OK && r->code[0] == '\0')
 		rc = store_write(
 		    s, err, "DELETE FROM quota WHERE account = $1", DB_ARGS(db_text(r->account)));
+	if (rc == BERTH_OK && r->code[0] == '\0')
+		rc = store_write(s, err, "DELETE FROM quota_region WHERE account = $1",
+		    DB_ARGS(db_text(r->account)));
+	for (size_t i = 0; rc == BERTH_OK && i < n_regions; i++)
+		rc = quota_put_region(s, r->account, r->tried, &regions[i], err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		rc = quota_put_row(s, &rows[i], err);
 	return store_end(s, rc, err);
@@ -134,6 +158,41 @@ store_quota_readings(struct store *s, struct arena *a, struct quota_reading **ro
 	struct quota_readings l = { .a = a };
 	enum berth_code rc = store_each(
 	    s, quota_reading, &l, err, "SELECT * FROM quota_reading ORDER BY account", DB_NO_ARGS);
+
+	if (rc == BERTH_OK) {
+		*rows_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+struct quota_regions {
+	struct arena *a;
+	VEC(struct quota_region) v;
+};
+
+static enum berth_code
+quota_region(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct quota_regions *l = arg;
+	struct quota_region *r = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	r->account = db_col_text(st, "account", l->a);
+	r->region = db_col_text(st, "region", l->a);
+	r->as_of = db_col_i64(st, "as_of");
+	r->code = db_col_text(st, "code", l->a);
+	r->error = db_col_text(st, "error", l->a);
+	return BERTH_OK;
+}
+
+enum berth_code
+store_quota_regions(struct store *s, struct arena *a, struct quota_region **rows_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct quota_regions l = { .a = a };
+	enum berth_code rc = store_each(s, quota_region, &l, err,
+	    "SELECT * FROM quota_region ORDER BY account, region", DB_NO_ARGS);
 
 	if (rc == BERTH_OK) {
 		*rows_out = l.v.v;

@@ -22,6 +22,12 @@ struct quota_row {
 	int64_t as_of;
 };
 
+struct quota_region {
+	const char *account, *region;
+	int64_t as_of;            /* of the last whole answer; 0: never */
+	const char *code, *error; /* of the last try; "" it was answered */
+};
+
 struct quota_reading {
 	const char *account, *provider;
 	int64_t tried, as_of; /* as_of: of the last whole answer; 0: never */
@@ -31,12 +37,17 @@ struct quota_reading {
 };
 
 /*
- * What came of asking an account, in one transaction: rows [n] that were told. Without a code it is
- * all there is, and takes the place of all rows of the account; with one, of those rows alone, and
- * as_of stays.
+ * What came of asking an account, in one transaction: rows [n] that were told, and how each of its
+ * regions [n_regions] ended (as_of does not count), where it was asked by them. Without a code it
+ * is all there is, and takes the place of all rows of the account; with one, of the rows of regions
+ * that answered and of those rows alone, and as_of stays.
  */
 BERTH_MUST_CHECK enum berth_code store_quota_put(struct store *s, const struct quota_reading *r,
-    const struct quota_row *rows, size_t n, struct berth_err *err);
+    const struct quota_row *rows, size_t n, const struct quota_region *regions, size_t n_regions,
+    struct berth_err *err);
+/* By account, region. */
+BERTH_MUST_CHECK enum berth_code store_quota_regions(struct store *s, struct arena *a,
+    struct quota_region **rows_out, size_t *n_out, struct berth_err *err);
 /* By account, region, zone, name, purchase; counts: those of which it is known what they count. */
 BERTH_MUST_CHECK enum berth_code store_quota_list(struct store *s, bool counts, struct arena *a,
     struct quota_row **rows_out, size_t *n_out, struct berth_err *err);

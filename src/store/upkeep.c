@@ -39,6 +39,7 @@ static const struct upkeep_table {
 	TABLE(offer, "id"),
 	TABLE(quota, "account, region, zone, name, purchase"),
 	TABLE(quota_reading, "account"),
+	TABLE(quota_region, "account, region"),
 	TABLE(commitment, "id"),
 	TABLE(forecast, "id"),
 	TABLE(forecast_score, "series, as_of, horizon_s"),

@@ -220,6 +220,53 @@ job big 8 1h
 run place -o json
 expect_json '$.jobs[0].offer.account' 'site'
 
+# Region by region: one that refuses changes nothing for those behind it, and keeps what it told.
+if command -v python3 >/dev/null; then
+	mkfifo hold
+	python3 "$TOP_SRCDIR/tests/cli/quota_server.py" "$HOME/shut" <hold >port &
+	exec 8>hold
+	while [ ! -s port ]; do sleep 0.1; done
+	export K=key
+	home "accounts:
+  - {name: aws, provider: aws, regions: [eu-west-1, us-east-1, us-west-2], access_key_id: env:K, secret_access_key: env:K,
+     endpoint: 'http://127.0.0.1:$(cat port)'}"
+	NOW=2026-11-30T00:00:00Z
+	run init --no-prices
+	echo eu-west-1 >shut
+	run quotas refresh
+	expect_exit 8
+	expect_out_has '^aws: 2 quotas$'
+	expect_err_has '1 of 1 accounts did not tell all their quotas; aws: quota: 1 of 3 regions did not tell; eu-west-1: .*not here'
+	run quotas -a -o csv
+	expect_lines 3
+	expect_err_has 'quotas of aws in eu-west-1 are unknown: never told; .*not here'
+	[ "$(grep -c 'quotas of aws' "$err")" = 1 ]
+	ok $? "of the other regions nothing is said"
+	echo us-west-2 >shut
+	NOW=2026-11-30T01:00:00Z
+	run quotas refresh
+	expect_exit 8
+	run quotas -o json
+	expect_json '$.accounts[0].state' 'known'
+	expect_json '$.accounts[0].as_of' null "all three never told at once"
+	expect_json '$.accounts[0].regions[0].as_of' '2026-11-30T01:00:00Z'
+	expect_json '$.accounts[0].regions[0].error' null
+	expect_json '$.accounts[0].regions[2].as_of' '2026-11-30T00:00:00Z'
+	expect_out_has 'not here'
+	run doctor
+	expect_out_has 'warn +account aws: aws: quotas: 1 of 3 regions did not tell; us-west-2: '
+	NOW=2026-12-01T00:30:00Z
+	run quotas -a
+	expect_err_has 'quotas of aws in us-west-2 are unknown: last told 2026-11-30T00:00:00Z; .*not here'
+	: >shut
+	run quotas refresh
+	expect_exit 0
+	expect_out_has '^aws: 3 quotas$'
+	exec 8>&-
+else
+	skip "quotas region by region" "no python3"
+fi
+
 # A plan keeps to them, tells when one that it draws on is too small, and of those in regions that it takes nothing of nothing.
 cat >own.trace <<T
 schema: berth.replay/1

@@ -26,3 +26,6 @@ tests_unit_placing_rules_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
 check_PROGRAMS += tests/unit/brokers.t
 tests_unit_brokers_t_SOURCES = tests/unit/brokers.c
 tests_unit_brokers_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
+check_PROGRAMS += tests/unit/quotas.t
+tests_unit_quotas_t_SOURCES = tests/unit/quotas.c
+tests_unit_quotas_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)

@@ -309,7 +309,7 @@ told_where(struct world *w, const struct quota_row *q)
 	struct quota_reading r = { .account = "a", .provider = "acme", .tried = T0, .code = "", .error = "" };
 	struct berth_err err = { 0 };
 
-	must(store_quota_put(w->s, &r, q, 1, &err), &err);
+	must(store_quota_put(w->s, &r, q, 1, NULL, 0, &err), &err);
 	return world_where(w);
 }
 
