@@ -156,6 +156,23 @@ sync_cost_due(const struct broker *b, const struct instance *in)
 }
 
 /* A machine that is still there: state, address, cost so far. */
+/* What it has cost until now, all or nothing: half of it would be booked twice. */
+static enum berth_code
+sync_book(struct broker *b, struct instance *in, struct berth_err *err)
+{
+	enum berth_code rc = store_begin(b->store, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = machine_accrue(b, in, b->now, false, err);
+	if (rc == BERTH_OK)
+		rc = store_instance_update(b->store, in, err);
+	if (rc == BERTH_OK)
+		return store_commit(b->store, err);
+	store_rollback(b->store);
+	return rc;
+}
+
 static enum berth_code
 sync_alive(
     struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
@@ -175,9 +192,7 @@ sync_alive(
 		rc = sync_noticed(b, in, pm, err);
 	changed = changed || in->state != was;
 	if (rc == BERTH_OK && changed)
-		rc = machine_accrue(b, in, b->now, false, err);
-	if (rc == BERTH_OK && changed)
-		rc = store_instance_update(b->store, in, err);
+		rc = sync_book(b, in, err);
 	if (rc == BERTH_OK && in->state == INSTANCE_STARTING &&
 	    b->now - in->created > b->policy.start_timeout_s) {
 		struct prov_machine late = *pm;

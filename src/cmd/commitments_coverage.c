@@ -193,20 +193,25 @@ coverage_match(struct coverage *v)
 		}
 }
 
-/* Mean GPUs in use in the hour; NaN: nothing is recorded of it. */
+/* Mean GPUs in use over what is recorded of the hour; NaN: nothing is. Steps need not divide it. */
 static double
 coverage_use(const struct dense *d, int64_t t)
 {
-	int64_t at = (t - d->t0) / d->step_s, n = COVERAGE_HOUR / d->step_s;
+	int64_t at = t > d->t0 ? (t - d->t0) / d->step_s : 0;
 	double sum = 0, known = 0;
 
-	if (t < d->t0)
-		return (double)NAN;
-	for (int64_t i = at; i < at + (n > 1 ? n : 1); i++) {
-		if (i >= (int64_t)d->n || isnan(d->mean[i]))
+	for (int64_t i = at; i < (int64_t)d->n; i++) {
+		int64_t from = d->t0 + i * d->step_s, to = from + d->step_s;
+		double part;
+
+		if (from >= t + COVERAGE_HOUR)
+			break;
+		part = (double)((to < t + COVERAGE_HOUR ? to : t + COVERAGE_HOUR) -
+				(from > t ? from : t));
+		if (isnan(d->mean[i]) || part <= 0)
 			continue;
-		sum += d->mean[i];
-		known++;
+		sum += d->mean[i] * part;
+		known += part;
 	}
 	return known > 0 ? sum / known : (double)NAN;
 }

@@ -8,12 +8,13 @@
 #include "cmd/cmd.h"
 #include "cmd/plan_join.h"
 #include "cmd/simowned.h"
+#include "cmd/unit.h"
 #include "model/accel.h"
 #include "model/commitment.h"
 #include "store/money_rows.h"
 #include "util/arena.h"
 
-/* As `berth plan` counts it: what is told of a group is told of its fastest card. */
+/* As `berth plan` counts it: in the unit of the series, of which a group is its fastest card. */
 static double
 simowned_speed(const struct accel *has, const struct accel *want)
 {
@@ -23,7 +24,7 @@ simowned_speed(const struct accel *has, const struct accel *want)
 }
 
 enum berth_code
-simowned_read(struct cmd_ctx *ctx, const struct series *rows, size_t n,
+simowned_read(struct cmd_ctx *ctx, const struct series *rows, size_t n, const struct unit *units,
     struct simcommit_own **own_out, size_t *n_out, struct berth_err *err)
 {
 	const struct accel_table *accels;
@@ -49,7 +50,8 @@ simowned_read(struct cmd_ctx *ctx, const struct series *rows, size_t n,
 			    plan_accel(accels, &rows[k], NULL, ctx->arena, &name);
 
 			if (has != NULL && want != NULL && accel_is(has, want))
-				speed[k] = simowned_speed(has, want);
+				speed[k] =
+				    simowned_speed(has, units[k].in != NULL ? units[k].in : want);
 		}
 		(*own_out)[i] = (struct simcommit_own){ x->accelerator_count, c[i].count, c[i].from,
 			c[i].to, speed, usd_known(x->usage) ? usd_to_double(x->usage) : 0, 0 };

@@ -5,12 +5,14 @@
 #include "cmd/simcommit.h"
 
 struct cmd_ctx;
+struct unit;
 struct series;
 
 /* All commitments of the store, with which of the series [n] each serves: those of its accelerator,
  * as `berth plan` knows and counts it. Errors: those of the store. */
 BERTH_MUST_CHECK enum berth_code simowned_read(struct cmd_ctx *ctx, const struct series *rows,
-    size_t n, struct simcommit_own **own_out, size_t *n_out, struct berth_err *err);
+    size_t n, const struct unit *units, struct simcommit_own **own_out, size_t *n_out,
+    struct berth_err *err);
 /* Behind the replay: what of them was counted, and what was not. */
 void simowned_note(struct cmd_ctx *ctx, const struct simcommit_own *own, size_t n);
 

@@ -458,7 +458,7 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 		    "the store has no demand: record usage first (berth-record(1))");
 	rc = simunit_read(ctx, rows, s, n, &units, err);
 	if (rc == BERTH_OK)
-		rc = simowned_read(ctx, rows, n, &g.own, &g.n_own, err);
+		rc = simowned_read(ctx, rows, n, units, &g.own, &g.n_own, err);
 	if (rc != BERTH_OK)
 		return rc;
 	progress_start(&bar, cmd_progress(ctx), "simulate", "", 0);

@@ -107,6 +107,16 @@ run commitments coverage '*H200*' --from 2026-11-29T00:00:00Z --to 2026-11-29T01
 expect_json '$.total.needed_gpu_hours' 15.000
 expect_json '$.total.covered_gpu_hours' 3.000
 expect_json '$.total.idle_cost' 15.000000
+# Steps that do not divide the hour count by what of them lies in it.
+awk 'BEGIN { print "time,gpus,accelerator"
+	for (i = 0; i < 108; i++) { m = i * 40; printf "2026-11-%02dT%02d:%02d:00Z,%d,A10G\n", 20 + int(m / 1440), int(m / 60) % 24, m % 60, i % 3 == 2 ? 9 : 0 } }' >odd.csv
+printf 'provider,accelerator,count,from,to,price_per_hour\naurora,A10G,4,2026-11-01,2026-12-01,1\n' >a10g.csv
+run record csv odd.csv --step 40m
+run commitments import a10g.csv
+run commitments coverage '*A10G*' --from 2026-11-20T00:00:00Z --to 2026-11-23T00:00:00Z -o json
+expect_json '$.total.needed_gpu_hours' 216.000 "36 steps of 40 minutes with 9"
+# Of two hours, 0 0 9 by 40 minutes: the first has none, the second a mean of 6, of which 4 are owned.
+expect_json '$.total.covered_gpu_hours' 144.000
 # Clear refusals.
 run commitments coverage nosuch
 expect_exit 1

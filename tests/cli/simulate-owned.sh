@@ -108,4 +108,10 @@ expect_json_near '$.by[5].cost' "$(least 0.6 "$pcie" 672)" 1e-2 "hindsight count
 own 4 1 2026-01-01 2027-01-01 0 H100-SXM5-80GB
 run simulate commit grouped --reserved 0.6 -o json
 expect_json '$.by[0].owned_gpus' 4.000 "the fastest are whole ones"
+# History that ran on PCIe cards alone is counted in those.
+sed 's/H100-80GB/H100-PCIE-80GB/; s/grouped/alone/' group.csv >alone.csv
+run record csv alone.csv
+own 4 1 2026-01-01 2027-01-01 0 H100-PCIE-80GB
+run simulate commit alone --reserved 0.6 -o json
+expect_json '$.by[0].owned_gpus' 4.000 "and so are PCIe cards for work that ran on them alone"
 done_testing
