@@ -363,6 +363,12 @@ plan_rest(struct plan_series *ps, const struct plan_options *o, struct plan_line
 	plan_on_demand(ps, o, l);
 }
 
+double
+plan_spot_gpus(const struct plan_series *ps, const struct plan_options *o)
+{
+	return o->spot_share * ps->forecast.peak[FC_PEAK50];
+}
+
 void
 plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels,
     const struct plan_options *o, struct plan_series *ps, struct arena *a)
@@ -372,7 +378,7 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 
 	plan_owned(owned, n_owned, o, accels, ps, &l);
 	plan_reserved(ps, o, &l);
-	ps->spot_gpus = (int64_t)floor(o->spot_share * ps->forecast.peak[FC_PEAK50]);
+	ps->spot_gpus = (int64_t)floor(plan_spot_gpus(ps, o));
 	plan_rest(ps, o, &l);
 	ps->lines = l.line.v;
 	ps->offers = l.offer.v;

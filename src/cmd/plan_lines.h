@@ -47,6 +47,8 @@ bool plan_owned_holds(
 /* USD of a GPU-hour of its use. */
 double plan_owned_use(const struct plan_series *ps, const struct offer *x, double carries);
 double plan_owned_whole(double machines, double carries);
+/* GPUs that spot may carry, all offers together, before they are rounded down. */
+double plan_spot_gpus(const struct plan_series *ps, const struct plan_options *o);
 /* Lines and problem of a series. */
 void plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels,
     const struct plan_options *o, struct plan_series *ps, struct arena *a);

@@ -5,6 +5,7 @@
 
 #include "cmd/plan_deal.h"
 #include "cmd/plan_join.h"
+#include "cmd/plan_lines.h"
 #include "util/arena.h"
 #include "util/time.h"
 #include "util/vec.h"
@@ -465,7 +466,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		plan_quota_explain(&ps[i], o, a);
 		if (!ps[i].met) /* else that of all is known */
 			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan,
-			    &ps[i].demand, a, &ps[i].change, err);
+			    &ps[i].demand, plan_spot_gpus(&ps[i], o), a, &ps[i].change, err);
 		if (rc != BERTH_OK)
 			break;
 		rc = plan_rival(&ps[i], o, a, err);

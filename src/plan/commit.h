@@ -259,21 +259,25 @@ struct commit_turn {
 };
 struct commit_change {
 	struct commit_turn dearer,
-	    cheaper; /* reserved prices, up to four times and down to a quarter; to 1e-9 */
-	struct commit_turn more, less; /* demand, up to twice and down to half; to half a percent */
+	    cheaper; /* reserved prices, up to four times and down to a quarter; to 1e-9, or 1e-4
+			where a solve is a search (budget, shares, quotas, parts of GPUs) */
+	struct commit_turn more, less; /* demand, up to twice and down to half; to 1e-4 */
 };
 
-/* What would change the number of GPUs that are bought, by solving again. Errors: as
- * commit_solve_shares(). */
+/*
+ * What would change the number of GPUs that are bought, by solving again. spot: GPUs that all spot
+ * lines together may carry before they are rounded down, which grow and fall with demand; NaN: they
+ * do not. Errors: as commit_solve_shares().
+ */
 BERTH_MUST_CHECK enum berth_code commit_change(const struct commit_problem *p,
     const struct commit_shares *shares, const struct commit_plan *plan,
-    const struct commit_demand *d, struct arena *a, struct commit_change *out,
+    const struct commit_demand *d, double spot, struct arena *a, struct commit_change *out,
     struct berth_err *err);
 
 /*
  * The same of a joint plan, GPUs of all members together: on means of hours that the plan uses
  * alike, from the plan itself (m->plan as commit_solve_joint() left it), to a millionth of the cost
- * and a tenth of a percent in prices. With a bounded work: where that is over, a turn is told
+ * and 1e-4 of prices and demand; what spot may carry stays. With a bounded work: where that is over, a turn is told
  * farther away than it may be.
  */
 BERTH_MUST_CHECK enum berth_code commit_change_joint(const struct commit_member *m, size_t n,

@@ -1,13 +1,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/commit_impl.h"
 #include "plan/commit_joint.h"
 #include "util/arena.h"
 
 #define CHANGE_REACH 4.0  /* reserved prices: times as dear, or a quarter */
-#define CHANGE_STEPS 10   /* solves for one price at most */
-#define CHANGE_NEAR 1.001 /* factors that are not told apart */
-#define CHANGE_DEMAND_STEPS 8
+#define CHANGE_STEPS 24   /* solves for one turn at most */
+#define CHANGE_NEAR 1e-4  /* factors that are not told apart, relative */
 #define CHANGE_GROUPS 500  /* of hours, before they are parted by the plan's own use of them */
 #define CHANGE_MANY 1000   /* groups, from which on */
 #define CHANGE_LOOSE 1e-5  /* ... so much of the cost is not told apart */
@@ -125,12 +125,20 @@ change_turned(const struct change_joint *w, const struct change_point *at)
 	return fabs(at->gpus - w->was) > 1e-6 && change_better(w, at);
 }
 
+/* Where to look next: where the lines cross, if all can be had there; else near it. */
 static double
-change_between(double a, double b, double at)
+change_next(const struct change_joint *w, const struct change_point *same,
+    const struct change_point *other, bool straight, int k)
 {
-	double lo = fmin(a, b), hi = fmax(a, b);
+	struct commit_side s = { same->factor, same->fixed, same->fixed, same->hours, same->gpus };
+	struct commit_side o = { other->factor, other->fixed, other->fixed, other->hours,
+		other->gpus };
+	double lo = fmin(s.factor, o.factor), hi = fmax(s.factor, o.factor);
+	double cross = (o.rest - s.rest) / (s.bound - o.bound);
 
-	return at > lo && at < hi ? at : sqrt(lo * hi);
+	if (!straight)
+		return commit_change_next(&s, &o, w->j.budget, CHANGE_NEAR, k);
+	return cross > lo && cross < hi ? cross : sqrt(lo * hi);
 }
 
 /*
@@ -151,11 +159,10 @@ change_price(
 	if (!change_solve(w, reach, 1, same.x, &other) || !change_turned(w, &other))
 		return;
 	for (int k = 0; k < CHANGE_STEPS && w->work > 0; k++) {
-		double cross = (other.hours - same.hours) / (same.fixed - other.fixed);
+		double cross = change_next(w, &same, &other, straight, k);
 
-		if (fmax(same.factor / other.factor, other.factor / same.factor) < CHANGE_NEAR)
+		if (fabs(log(other.factor / same.factor)) < CHANGE_NEAR)
 			break;
-		cross = change_between(same.factor, other.factor, straight ? cross : NAN);
 		if (!change_solve(w, cross, 1, same.x, &at)) {
 			same.factor = cross; /* too dear for the budget */
 		} else if (change_turned(w, &at)) {
@@ -184,7 +191,7 @@ change_demand(struct change_joint *w, const double *x, double reach, struct comm
 	if (!change_solve(w, 1, reach, x, &at) || !change_turned(w, &at))
 		return;
 	*out = (struct commit_turn){ reach, at.gpus };
-	for (int k = 0; k < CHANGE_DEMAND_STEPS && w->work > 0; k++) {
+	while (fabs(other - same) > CHANGE_NEAR * same && w->work > 0) {
 		double mid = (same + other) / 2;
 
 		if (!change_solve(w, 1, mid, x, &at) || !change_turned(w, &at)) {

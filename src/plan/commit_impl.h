@@ -92,6 +92,20 @@ bool commit_quota_left(const struct commit_problem *p, const struct commit_share
  * more of a quota change nothing? Sets w->count as commit_quota_caps().
  */
 bool commit_quota_free(struct commit_work *w, struct arena *a);
+/* A best plan at some factor on reserved prices, USD over the horizon at a factor of 1: what it
+ * binds, all that its reserved lines cost, and (at any factor) the rest. */
+struct commit_side {
+	double factor, bound, reserved, rest, gpus;
+};
+/*
+ * Where to look next for the factor at which one plan turns into another: between the two, just
+ * past or (once that is known) just short of where their costs cross or the budget parts them, so
+ * that the two ends come within `near` (relative) in a few looks; at their geometric mean each
+ * fourth look, counted by k from 0, and where there is no such place. budget: USD; NaN: none.
+ */
+double commit_change_next(const struct commit_side *same, const struct commit_side *other,
+    double budget, double near, int k);
+
 /* GPUs owned, bought, or to be had on demand. INFINITY: no limit. */
 double commit_capacity(const struct commit_problem *p, const int64_t *count);
 

@@ -49,6 +49,7 @@ dist_check_SCRIPTS += tests/cli/place-why.sh
 dist_check_SCRIPTS += tests/cli/place-stable.sh
 dist_check_SCRIPTS += tests/cli/place.sh
 dist_check_SCRIPTS += tests/cli/plan-approve.sh
+dist_check_SCRIPTS += tests/cli/plan-turns.sh
 dist_check_SCRIPTS += tests/cli/plan-demand.sh tests/cli/regions.sh
 dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-owned.sh tests/cli/plan-quota.sh tests/cli/plan-reasons.sh
 dist_check_SCRIPTS += tests/cli/plan-forms.sh tests/cli/plan-runway.sh

@@ -151,7 +151,7 @@ check_change(const struct world *w, unsigned k, const struct commit_problem *p, 
 	double unused;
 	int was = best(w, 1, 1, &unused), bad = 0;
 
-	if (commit_change(p, NULL, plan, &w->d, a, &c, &err) != BERTH_OK)
+	if (commit_change(p, NULL, plan, &w->d, NAN, a, &c, &err) != BERTH_OK)
 		return 1;
 	const struct { const char *name; struct commit_turn t; bool price; double reach, near; } x[4] = {
 		{ "dearer", c.dearer, true, 4, 1e-6 }, { "cheaper", c.cheaper, true, 0.25, -1e-6 },
