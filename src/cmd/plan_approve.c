@@ -32,8 +32,7 @@ struct approve {
 	const struct plan_opts *v;
 	struct plan_row plan;
 	const char *source; /* "plan:ID" */
-	struct offer *then, *now;
-	size_t n_then, n_now;
+	struct approve_offers offers;
 	VEC(struct approve_buy) buys;
 	size_t later; /* purchases of later dates that are left out */
 	int64_t next; /* the first of their dates */
@@ -148,8 +147,8 @@ approve_says(struct usd_micro said, struct usd_micro is)
 static const struct offer *
 approve_offer(const struct approve *x, const struct approve_key *k)
 {
-	for (size_t i = 0; i < x->n_then; i++) {
-		const struct offer *o = &x->then[i];
+	for (size_t i = 0; i < x->offers.n_then; i++) {
+		const struct offer *o = &x->offers.then[i];
 
 		if (o->purchase == PURCHASE_RESERVED && str_eq(o->provider, k->provider) &&
 		    str_eq(o->region, k->region) && str_eq(o->instance_type, k->type) &&
@@ -161,14 +160,13 @@ approve_offer(const struct approve *x, const struct approve_key *k)
 	return NULL;
 }
 
-/* The same thing as it is sold now. */
-static const struct offer *
-approve_current(const struct approve *x, const struct offer *was)
+const struct offer *
+plan_approve_current(const struct approve_offers *x, const struct offer *was)
 {
 	for (size_t i = 0; i < x->n_now; i++) {
 		const struct offer *o = &x->now[i];
 
-		if (o->purchase == PURCHASE_RESERVED && str_eq(o->provider, was->provider) &&
+		if (o->purchase == was->purchase && str_eq(o->provider, was->provider) &&
 		    str_eq(o->account, was->account) && str_eq(o->region, was->region) &&
 		    str_eq(o->zone, was->zone) && str_eq(o->instance_type, was->instance_type) &&
 		    str_eq(o->accelerator, was->accelerator) &&
@@ -213,7 +211,7 @@ approve_price(struct approve *x, const struct approve_key *k, const struct offer
 		    "plan %lld: its price of %s %s %s (%lld months) is not kept any more",
 		    (long long)x->plan.id, k->provider, k->region, k->type, (long long)k->term);
 	}
-	is = approve_current(x, was);
+	is = plan_approve_current(&x->offers, was);
 	from = approve_hour(was);
 	to = is == NULL ? NAN : approve_hour(is);
 	if (is == NULL || !(fabs(to - from) <= APPROVE_MOVED * from))
@@ -301,7 +299,7 @@ static enum berth_code
 approve_read(struct approve *x, struct berth_err *err)
 {
 	struct arena *a = x->ctx->arena;
-	struct jsonr root, series;
+	struct jsonr root, series, budget;
 	json_t *tree = NULL;
 	enum berth_code rc = jsonr_parse(x->plan.json, strlen(x->plan.json),
 	    arena_printf(a, "plan %lld", (long long)x->plan.id), &tree, err);
@@ -309,17 +307,23 @@ approve_read(struct approve *x, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(tree, "plan");
+	budget = jsonr_get(&root, "budget");
 	rc = approve_age(x, &root, err);
 	if (rc == BERTH_OK)
-		rc = plan_inputs_offers(x->ctx, &x->plan, &x->then, &x->n_then, err);
+		rc = plan_inputs_offers(x->ctx, &x->plan, &x->offers.then, &x->offers.n_then, err);
 	if (rc == BERTH_OK)
-		rc = store_offer_list(x->ctx->store, NULL, a, &x->now, &x->n_now, err);
+		rc =
+		    store_offer_list(x->ctx->store, NULL, a, &x->offers.now, &x->offers.n_now, err);
 	if (rc == BERTH_OK)
 		rc = jsonr_array(&root, "series", &series, err);
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&series); i++) {
 		struct jsonr s = jsonr_at(&series, i);
+		size_t had = x->buys.n;
 
 		rc = approve_series(x, &s, err);
+		if (rc == BERTH_OK && x->buys.n > had)
+			rc = plan_approve_rest(
+			    x->ctx, x->plan.id, &x->offers, &s, !jsonr_none(&budget), err);
 	}
 	json_decref(tree);
 	if (rc != BERTH_OK || x->buys.n > 0)

@@ -277,8 +277,8 @@ BERTH_MUST_CHECK enum berth_code commit_change(const struct commit_problem *p,
 /*
  * The same of a joint plan, GPUs of all members together: on means of hours that the plan uses
  * alike, from the plan itself (m->plan as commit_solve_joint() left it), to a millionth of the cost
- * and 1e-4 of prices and demand; what spot may carry stays. With a bounded work: where that is over, a turn is told
- * farther away than it may be.
+ * and 1e-4 of prices and demand; what spot may carry stays. With a bounded work: where that is
+ * over, a turn is told farther away than it may be.
  */
 BERTH_MUST_CHECK enum berth_code commit_change_joint(const struct commit_member *m, size_t n,
     double budget, struct commit_change *out, struct berth_err *err);

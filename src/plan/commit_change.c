@@ -8,7 +8,7 @@
 #define CHANGE_NEAR 1e-9        /* how closely a turn in prices is told, */
 #define CHANGE_SEARCH_NEAR 4e-5 /* ... where each solve is a search, */
 #define CHANGE_DEMAND_NEAR 1e-4 /* ... and in demand */
-#define CHANGE_REACH 4.0 /* times as dear, or a quarter; twice and half the demand */
+#define CHANGE_REACH 4.0        /* times as dear, or a quarter; twice and half the demand */
 
 struct change_work {
 	const struct commit_problem *p;
@@ -63,7 +63,7 @@ change_cross(const struct commit_side *same, const struct commit_side *other, do
 	double lo = fmin(same->factor, other->factor), hi = fmax(same->factor, other->factor);
 	double at = (other->rest - same->rest) / (same->reserved - other->reserved);
 	double room = budget / (other->factor > same->factor ? same->bound : other->bound);
-	bool crosses = at > lo && at < hi, bars = room > lo && room < hi;
+	bool crosses = at > lo && at<hi, bars = room> lo && room < hi;
 
 	/* dearer: the first of the two; cheaper: the other is had only where there is room too */
 	if (crosses && bars)
@@ -96,7 +96,8 @@ change_spot(const struct change_work *w, double demand, struct commit_line *line
 	struct commit_quota *quota;
 
 	for (size_t i = 0; i < w->p->n_lines; i++)
-		if (line[i].kind == COMMIT_SPOT && (line[i].max_count == was || line[i].max_count > is))
+		if (line[i].kind == COMMIT_SPOT &&
+		    (line[i].max_count == was || line[i].max_count > is))
 			line[i].max_count = is;
 	if (rules->n_quotas == 0)
 		return;
@@ -151,7 +152,8 @@ change_turned(const struct change_work *w, const struct commit_side *at)
 	return at->gpus >= 0 && fabs(at->gpus - w->now->gpus) > 1e-6;
 }
 
-/* The factor of reserved prices nearest to 1, towards `reach`, at which another number is bought. */
+/* The factor of reserved prices nearest to 1, towards `reach`, at which another number is bought.
+ */
 static enum berth_code
 change_price(const struct change_work *w, double reach, double near, struct commit_turn *out,
     struct berth_err *err)
@@ -252,8 +254,9 @@ commit_change(const struct commit_problem *p, const struct commit_shares *shares
     struct commit_change *out, struct berth_err *err)
 {
 	struct commit_side now;
-	struct change_work w = { .p = p, .shares = shares, .d = d, .spot = spot, .a = a,
-		.now = &now };
+	struct change_work w = {
+		.p = p, .shares = shares, .d = d, .spot = spot, .a = a, .now = &now
+	};
 
 	*out = change_none;
 	if (!change_any(p))

@@ -5,9 +5,9 @@
 #include "plan/commit_joint.h"
 #include "util/arena.h"
 
-#define CHANGE_REACH 4.0  /* reserved prices: times as dear, or a quarter */
-#define CHANGE_STEPS 24   /* solves for one turn at most */
-#define CHANGE_NEAR 1e-4  /* factors that are not told apart, relative */
+#define CHANGE_REACH 4.0   /* reserved prices: times as dear, or a quarter */
+#define CHANGE_STEPS 24    /* solves for one turn at most */
+#define CHANGE_NEAR 1e-4   /* factors that are not told apart, relative */
 #define CHANGE_GROUPS 500  /* of hours, before they are parted by the plan's own use of them */
 #define CHANGE_MANY 1000   /* groups, from which on */
 #define CHANGE_LOOSE 1e-5  /* ... so much of the cost is not told apart */

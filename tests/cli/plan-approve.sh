@@ -8,10 +8,10 @@ day=2026-11-30
 T="${day}T12:00:00Z"
 # flat: 10 GPUs at all times; two machines of 4 save, and a third that is used by half does not: 4.8 against 2 * 2.
 awk 'BEGIN { print "timestamp,gpus,series,accelerator"; for (h = 0; h < 42 * 24; h++) print 1796040000 - 42 * 86400 + 3600 * h ",10,flat,H100" }' >use.csv
-offers() {	# offers PRICE-OF-12-MONTHS
+offers() {	# offers PRICE-OF-12-MONTHS [ON-DEMAND]
 	cat >offers.csv <<-CSV
 	provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour
-	acme,r1,quad,H100,4,on_demand,,,,8
+	acme,r1,quad,H100,4,on_demand,,,,${2:-8}
 	acme,r1,quad,H100,4,reserved,12,partial,8760,$1
 	CSV
 	now "$T" prices import offers.csv
@@ -74,6 +74,18 @@ offers 3.7
 now "$L" plan --approve 1 -y
 expect_exit 6
 expect_err_has '.-6.0 %.'
+# On demand may fall as far as two machines still save: to 5, what one costs that is used all the time.
+offers 4 5.02
+now "$L" plan --approve 1 --dry-run
+expect_exit 0
+offers 4 4.96
+now "$L" plan --approve 1 -y
+expect_exit 6
+expect_err_has 'on demand acme r1 quad is 1.2400 USD a GPU-hour now, it was 2.0000 at the cheapest .-38.0 %.'
+expect_err_has 'below 1.2500 less would be bought for series flat'
+expect_err_has 'makes a plan of the prices of now'
+now "$L" commitments -o json
+expect_json '$.commitments' '[]'
 offers 4.02
 now "$L" plan --approve 1 -y -o json
 expect_exit 0
@@ -111,6 +123,22 @@ now "$L" plan --approve 1 -y
 expect_exit 0
 expect_err_has 'recorded: .berth commitments. lists it; nothing was ordered'
 now "$L" commitments delete "$(now "$L" commitments -o csv --columns id; grep '^[0-9]' "$out")"
+
+# Under a budget that a dearer price would pass (two machines bind 87360), what is asked on demand turns it no sooner.
+offers 4
+now "$L" plan flat --no-spot --paths 20 --budget 88000 -o json
+id=$(json '$.id')
+expect_json '$.series[0].buys[0].count' 2
+awk -v f="$(json '$.series[0].what_changes_it.reserved_price_up.factor')" 'BEGIN { exit !(f > 1.007 && f < 1.008) }'
+ok $? "... at 88000 / 87360 times the price it buys less"
+offers 4 5.02
+now "$L" plan --approve "$id" --dry-run
+expect_exit 0
+offers 4 4.96
+now "$L" plan --approve "$id" --dry-run
+expect_exit 6
+expect_err_has 'below 1.2500 less would be bought'
+offers 4
 
 # What is not sold any more is not ordered.
 sed -i '/,12,partial/d' offers.csv
