@@ -53,9 +53,18 @@ struct submitted {
 	struct job_spec spec;
 };
 
-static void
-submit_override(struct job_spec *spec, const struct submit_opts *o)
+static enum berth_code
+submit_override(struct job_spec *spec, const struct submit_opts *o, struct berth_err *err)
 {
+	static const char *const option[] = { "--name", "--project", "--user" };
+	const char *const text[] = { o->name, o->project, o->user };
+
+	for (size_t i = 0; i < 3; i++)
+		if (text[i] != NULL && strlen(text[i]) > JOBSPEC_NAME_MAX) {
+			err_set(err, BERTH_EUSAGE, "%zu bytes long, at most %d are allowed",
+			    strlen(text[i]), JOBSPEC_NAME_MAX);
+			return err_at(err, "%s", option[i]);
+		}
 	if (o->name != NULL)
 		spec->name = o->name;
 	if (o->project != NULL)
@@ -64,6 +73,7 @@ submit_override(struct job_spec *spec, const struct submit_opts *o)
 		spec->user = o->user;
 	if (o->priority != INT64_MIN)
 		spec->priority = (int)o->priority;
+	return BERTH_OK;
 }
 
 static enum berth_code
@@ -115,9 +125,10 @@ submit_read(struct cmd_ctx *ctx, struct submitted **list_out, size_t *n_out, str
 		if (rc == BERTH_OK)
 			rc = job_defaults_fill(
 			    &config->defaults.job, ctx->args[i], ctx->arena, &spec, err);
+		if (rc == BERTH_OK)
+			rc = submit_override(&spec, o, err);
 		if (rc != BERTH_OK)
 			return rc;
-		submit_override(&spec, o);
 		if (spec.deadline != 0 && spec.deadline <= ctx->now)
 			return err_set(
 			    err, BERTH_EINVAL, "%s: the deadline has passed", ctx->args[i]);

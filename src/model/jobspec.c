@@ -152,6 +152,21 @@ jobspec_variant_memory(const struct jobspec *js, const struct yaml_node *map, st
 	return BERTH_OK;
 }
 
+/* A name that lists and messages show. */
+static enum berth_code
+jobspec_name(const struct yaml_node *map, const char *key, const char **name, struct berth_err *err)
+{
+	enum berth_code rc = yaml_str(map, key, name, err);
+
+	if (rc == BERTH_OK && str_control(*name) >= 0)
+		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td",
+		    str_control(*name) + 1);
+	if (rc == BERTH_OK && strlen(*name) > JOBSPEC_NAME_MAX)
+		return yaml_err(jobspec_at(map, key), err, "%zu bytes long, at most %d are allowed",
+		    strlen(*name), JOBSPEC_NAME_MAX);
+	return rc;
+}
+
 static enum berth_code
 jobspec_variant(const struct jobspec *js, const struct yaml_node *map, struct job_variant *v,
     struct berth_err *err)
@@ -167,7 +182,7 @@ jobspec_variant(const struct jobspec *js, const struct yaml_node *map, struct jo
 	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK ||
 	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
 	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
-	    (rc = yaml_str(map, "name", &v->name, err)) != BERTH_OK ||
+	    (rc = jobspec_name(map, "name", &v->name, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "accelerator", &text, err)) != BERTH_OK ||
 	    (rc = jobspec_accelerator(js, jobspec_at(map, "accelerator"), text, v, err)) !=
 		BERTH_OK ||
@@ -334,18 +349,6 @@ jobspec_link(struct jobspec *js, struct berth_err *err)
 	if (rc == BERTH_OK && !isnan(gib) && !(gib > 0))
 		return yaml_err(jobspec_at(js->root, "link"), err, "must be more than 0");
 	js->spec->link_gb_s = gib * GIB / 1e9;
-	return rc;
-}
-
-/* A name that lists and messages show. */
-static enum berth_code
-jobspec_name(const struct yaml_node *map, const char *key, const char **name, struct berth_err *err)
-{
-	enum berth_code rc = yaml_str(map, key, name, err);
-
-	if (rc == BERTH_OK && str_control(*name) >= 0)
-		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td",
-		    str_control(*name) + 1);
 	return rc;
 }
 

@@ -10,6 +10,8 @@
 #include "util/arena.h"
 #include "util/err.h"
 
+#define JOBSPEC_NAME_MAX 255 /* bytes of a name, user or project */
+
 /*
  * Parses the YAML text of one job; the keys are those of berth-job(5). name stands for the file in
  * errors. now resolves a relative deadline ("+36h"). Every string of spec_out lives in the arena.

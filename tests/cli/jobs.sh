@@ -27,6 +27,25 @@ expect_err_has "acelerators.*accelerators"
 run submit unknown.yaml
 expect_exit 1
 expect_err_has 'A100-80GB'
+# A name is for lists: 255 bytes, in the file and on the command line.
+long=$(printf '%0255d' 0)
+sed "s/^name: .*/name: x$long/" a.yaml >long.yaml
+run submit long.yaml
+expect_exit 1
+expect_err_has "key 'name': 256 bytes long, at most 255"
+expect_err_has 'long.yaml:[0-9]+:7'
+for key in user project; do
+	{ grep -v "^$key:" a.yaml; echo "$key: x$long"; } >long.yaml
+	run submit long.yaml
+	expect_err_has "key '$key': 256 bytes long"
+	run submit --$key "x$long" a.yaml
+	expect_exit 2
+	expect_err_has "256 bytes long, at most 255"
+	expect_err_has "at: --$key"
+done
+sed "s/^name: .*/name: $long/" a.yaml >long.yaml
+run submit --dry-run long.yaml
+expect_exit 0 "so much is allowed"
 run submit missing.yaml
 expect_exit 1
 expect_err_has 'missing.yaml'
