@@ -192,7 +192,7 @@ budget_table(struct cmd_ctx *ctx, const struct budget *bs, size_t n, struct bert
 {
 	static const struct table_col cols[] = {
 		{ "name", "BUDGET", TABLE_TEXT, 0, TABLE_CUT },
-		{ "scope", NULL, TABLE_TEXT, 0, 0 },
+		{ "scope", NULL, TABLE_TEXT, 0, TABLE_NAME },
 		{ "period", NULL, TABLE_TEXT, 0, 0 },
 		{ "cap", "CAP $", TABLE_MONEY, 2, 0 },
 		{ "spent", "SPENT $", TABLE_MONEY, 2, 0 },
@@ -369,11 +369,11 @@ budget_run_ledger(struct cmd_ctx *ctx, struct berth_err *err)
 		{ "id", NULL, TABLE_INT, 0, TABLE_WIDE },
 		{ "t", "TIME", TABLE_TIME, 0, 0 },
 		{ "kind", NULL, TABLE_TEXT, 0, 0 },
-		{ "account", NULL, TABLE_TEXT, 0, 0 },
-		{ "project", NULL, TABLE_TEXT, 0, 0 },
+		{ "account", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "project", NULL, TABLE_TEXT, 0, TABLE_CUT },
 		{ "user", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "job", NULL, TABLE_TEXT, 0, 0 },
-		{ "instance", NULL, TABLE_INT, 0, 0 },
+		{ "instance", NULL, TABLE_INT, 0, TABLE_SPARE },
 		{ "amount", "AMOUNT $", TABLE_MONEY, 2, 0 },
 		{ "note", NULL, TABLE_TEXT, 0, TABLE_CUT },
 	};

@@ -263,14 +263,14 @@ enum berth_code
 simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
 		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
 		{ "policy", NULL, TABLE_TEXT, 0, 0 },
 		{ "reserved_gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
 		{ "mean", "COST", TABLE_DOUBLE, 4, 0 },
 		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
 		{ "owned_gpus", "OWNED", TABLE_DOUBLE, 1, 0 }, /* these only where there is any */
-		{ "left_out", "LEFT OUT", TABLE_TEXT, 0, 0 },
+		{ "left_out", "LEFT OUT", TABLE_TEXT, 0, TABLE_CUT },
 	};
 	struct table_col some[sizeof(cols) / sizeof(cols[0])];
 	size_t n_some = sizeof(cols) / sizeof(cols[0]), left = 0;

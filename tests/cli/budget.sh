@@ -26,6 +26,18 @@ run budget set all --cap 1 --dry-run
 run budget -o csv --columns name,cap
 expect_lines 3 "a dry run sets nothing"
 
+# Long names are cut where the terminal is narrow.
+fits() {	# fits WHAT
+	[ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
+	ok $? "$1: no line is wider than the terminal"
+}
+run budget set project:a-project-with-a-long-name-of-its-own --cap 1234567.89 --period month --name a-budget-with-a-long-name-of-its-own
+COLUMNS=80 run budget
+fits budget
+expect_out_has '1234567\.89'
+expect_out_has '^a-bud.*own '
+run budget delete a-budget-with-a-long-name-of-its-own
+
 # Today is Monday 2026-11-30. In seconds: today 12:00 = 1796040000; the 29th = 1795953600; 31 October = 1793404800.
 sqlite3 "$db" "
 INSERT INTO ledger (t, kind, account, project, user_name, job_id, instance_id, amount, note) VALUES
@@ -65,4 +77,12 @@ run budget delete brake project:nlp/month
 expect_exit 0
 run budget
 expect_err_has 'no caps'
+sqlite3 "$db" "INSERT INTO ledger (t, kind, account, project, user_name, job_id, instance_id, amount, note) VALUES
+ (1796040000, 'compute', 'an-account-of-a-cloud-with-a-long-name', 'a-project-with-a-long-name-of-its-own', 'ann',
+  'j-1ro0woe804', 123456, 1234567890000, 'a long note about what was paid for');"
+COLUMNS=80 run budget ledger
+fits ledger
+expect_out_has '1234567\.89 '
+run budget ledger -o csv
+expect_out_has ',an-account-of-a-cloud-with-a-long-name,a-project-with-a-long-name-of-its-own,.*,123456,' "whole elsewhere"
 done_testing

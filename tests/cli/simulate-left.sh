@@ -61,6 +61,13 @@ ok $? "neither the table nor the chart has what is no number"
 [ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
 ok $? "no line is wider than the terminal"
 expect_out_has '^hindsight  .* 0.6000$'
+sed 's/,even$/,a-team-with-a-long-name\/a-model-with-another/' use.csv | grep 'timestamp\|another' >long.csv
+run record csv long.csv
+COLUMNS=80 run simulate commit a-team-with-a-long-name/a-model-with-another gone vast
+expect_exit 0
+[ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
+ok $? "nor with a long name"
+expect_out_has '^a-team.*another .* hindsight '
 
 # Where none is left there is nothing to show.
 run simulate commit vast
