@@ -169,6 +169,19 @@ placing_quota_has(
 				   : left[q] + placing_own(w, k, q);
 }
 
+static bool
+placing_quotas_let(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, const int64_t *left)
+{
+	const struct placing_facts *f = &w->facts;
+
+	for (size_t u = f->use_start[need->offer]; u < f->use_start[need->offer + 1]; u++)
+		if (f->uses[u].weight * need->machines >
+		    placing_quota_has(w, i, k, f->uses[u].quota, left))
+			return false;
+	return true;
+}
+
 bool
 placing_room(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, bool money, const int64_t *left)
@@ -176,13 +189,8 @@ placing_room(const struct placing_work_space *w, size_t i, size_t k,
 	const struct placing_offer *po = &w->facts.offers[need->offer];
 	const struct place_problem *p = &w->p;
 
-	for (size_t u = w->facts.use_start[need->offer]; u < w->facts.use_start[need->offer + 1];
-	     u++) {
-		const struct placing_use *x = &w->facts.uses[u];
-
-		if (x->weight * need->machines > placing_quota_has(w, i, k, x->quota, left))
-			return false;
-	}
+	if (!placing_quotas_let(w, i, k, need, left))
+		return false;
 	/* machines of an owned commitment */
 	for (size_t u = p->use_start[need->offer];
 	     !placing_later(w, i) && u < p->use_start[need->offer + 1]; u++)
@@ -282,6 +290,39 @@ placing_change_quota(
 	    (long long)least, limit->unit, limit->name, c->offer, c->usd);
 }
 
+/* What would cost least of what more machines of an owned commitment alone would let it have. */
+static void
+placing_change_owned(
+    struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
+{
+	const struct placing_work_space *w = l->w;
+	const struct placing_hint *h = &w->hints[i];
+	const struct placing_near *best = NULL;
+	struct placing_change *c;
+	size_t pool;
+
+	for (size_t x = 0; x < h->away.n; x++) {
+		const struct placing_near *n = &h->away.v[x].near;
+		struct placing_need need = { n->offer, n->machines, n->usd, n->finish };
+
+		if (h->away.v[x].rule == REFUSE_NO_CAPACITY && n->usd < cost - PLACING_CENT &&
+		    (best == NULL || n->usd < best->usd) && placing_pays(w, i, k, &need, left) &&
+		    placing_quotas_let(w, i, k, &need, left))
+			best = n;
+	}
+	if (best == NULL || (pool = placing_pool(w, best->offer)) == PLACE_NONE)
+		return;
+	c = placing_change_add(l, "limit", "owned commitment");
+	c->offer = placing_label(&w->facts.offers[best->offer], best->machines, w->a);
+	c->to = (double)(best->machines - left[pool] - placing_own(w, k, pool));
+	c->usd = best->usd;
+	c->text = arena_printf(w->a,
+	    "%.15g machine%s more of owned commitment would %s %s for "
+	    "%.2f USD",
+	    c->to, c->to == 1 ? "" : "s", k == PLACE_NONE ? "place it on" : "let it go to",
+	    c->offer, c->usd);
+}
+
 /* When it can be asked again; then the deadline must still be kept. 0: at any time. */
 static int64_t
 placing_change_at(
@@ -309,11 +350,14 @@ placing_change_money(const struct placing_work_space *w, size_t i, const struct 
 			 usd_to_double(j->cost) + all > usd_to_double(j->spec.max_cost));
 	char usd[USD_FMT_SIZE], rate[USD_FMT_SIZE];
 
+	const char *caps = placing_caps(w, i, n, &c->subject);
+
 	c->to = lacks ? all : hour;
-	c->text = arena_printf(w->a, "%s%s%s to spend would pay for %s",
+	c->text = arena_printf(w->a, "%s%s%s to spend would pay for %s%s",
 	    lacks ? arena_printf(w->a, "%s USD", usd_need(usd, all)) : "",
 	    lacks && over ? " and " : "",
-	    over ? arena_printf(w->a, "%s USD an hour", usd_need(rate, hour)) : "", c->offer);
+	    over ? arena_printf(w->a, "%s USD an hour", usd_need(rate, hour)) : "", c->offer,
+	    caps[0] == '\0' ? "" : arena_printf(w->a, " (%s)", caps));
 }
 
 /* The cheapest under cost that one rule alone keeps away and that has room; NULL: none. */
@@ -487,6 +531,7 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 	for (size_t x = 0; x < sizeof(rules) / sizeof(rules[0]); x++)
 		placing_change_rule(&l, i, k, rules[x], left, cost);
 	placing_change_quota(&l, i, k, left, cost);
+	placing_change_owned(&l, i, k, left, cost);
 	placing_lifts(&l, i, k, left, cost - PLACING_CENT);
 	if (w->p.cand_start[i] == w->p.cand_start[i + 1] && l.v.n == 0)
 		placing_change_none(&l, i);

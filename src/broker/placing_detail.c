@@ -203,29 +203,13 @@ placing_too_dear(const struct placing_work_space *w, size_t i)
 	const struct placing_hint *h = &w->hints[i];
 	const struct job *j = &w->jobs[i].job;
 	const struct placing_offer *po = &w->facts.offers[h->least_offer];
-	const char **caps = arena_array(w->a, w->facts.n_budgets + 1, sizeof(*caps));
-	char need[USD_FMT_SIZE], have[USD_FMT_SIZE], more[USD_FMT_SIZE];
-	double left = usd_to_double(j->spec.max_cost) - fmax(0, usd_to_double(j->cost));
 	double idle = usd_known(j->spec.max_cost) ? h->least_idle_usd : 0;
-	bool hourly = false;
-	size_t n = 0;
+	const struct placing_near least = { h->least_offer, h->least_machines, h->least_usd, 0,
+		true, idle };
+	const char *subject, *caps = placing_caps(w, i, &least, &subject);
+	char need[USD_FMT_SIZE], more[USD_FMT_SIZE];
+	bool hourly = strstr(caps, " USD an hour") != NULL;
 
-	if (usd_known(j->spec.max_cost) && left + 4e-7 < h->least_usd + idle)
-		caps[n++] =
-		    arena_printf(w->a, "its max_cost leaves %s", usd_have(have, fmax(0, left)));
-	for (size_t b = 0; b < w->facts.n_budgets; b++) {
-		const struct budget *x = &w->facts.budgets[b];
-		int64_t takes = placing_budget_takes(x, po, h->least_machines, h->least_usd),
-			rest = placing_budget_rest(x);
-
-		if (takes <= rest || !budget_scope_hits(x->scope, w->facts.accounts[po->account],
-					 j->spec.project, j->spec.user))
-			continue;
-		hourly |= x->period == BUDGET_HOUR;
-		caps[n++] = arena_printf(w->a, "budget %s leaves %s%s", x->name,
-		    usd_have(have, (double)rest / 1e6),
-		    x->period == BUDGET_HOUR ? " USD an hour" : "");
-	}
 	return arena_printf(w->a, "the cheapest costs %s USD%s%s%s%s", usd_need(need, h->least_usd),
 	    hourly ? arena_printf(w->a, " at %s an hour",
 			 usd_need(more, (double)h->least_machines * placing_hour(po)))
@@ -233,7 +217,32 @@ placing_too_dear(const struct placing_work_space *w, size_t i)
 	    idle > 0 ? arena_printf(w->a, " and up to %s more while it waits for ticks",
 			   usd_need(more, idle))
 		     : "",
-	    n == 0 ? "" : ", ", str_join(w->a, caps, n, ", "));
+	    caps[0] == '\0' ? "" : ", ", caps);
+}
+
+/* Of machines that are owned, but too few: the offer of which the least are missing. */
+static const char *
+placing_few_owned(const struct placing_work_space *w, size_t i)
+{
+	const struct placing_hint *h = &w->hints[i];
+	const unsigned char *refusal = w->refusal + i * w->facts.n_offers;
+	const struct placing_need *best = NULL;
+	int64_t lacks = 0;
+
+	for (size_t x = 0; x < h->limited.n; x++) {
+		const struct placing_need *n = &h->limited.v[x];
+		int64_t more = n->machines - w->facts.offers[n->offer].machines;
+
+		if (refusal[n->offer] == REFUSE_NO_CAPACITY && (best == NULL || more < lacks)) {
+			best = n;
+			lacks = more;
+		}
+	}
+	if (best == NULL)
+		return NULL;
+	return arena_printf(w->a, "an owned commitment has %lld machine%s free, it needs %lld",
+	    (long long)w->facts.offers[best->offer].machines,
+	    w->facts.offers[best->offer].machines == 1 ? "" : "s", (long long)best->machines);
 }
 
 const char *
@@ -271,6 +280,8 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		    placing_none_text(h->none, w->a));
 	if (rule == REFUSE_OVER_BUDGET)
 		return placing_too_dear(w, i);
+	if (rule == REFUSE_NO_CAPACITY)
+		return placing_few_owned(w, i);
 	if (rule == REFUSE_DEADLINE)
 		return arena_printf(w->a, "%sthe first possible end is %s, for %.2f USD",
 		    placing_late_text(w, i), time_fmt(t, h->first_finish), h->first_finish_usd);

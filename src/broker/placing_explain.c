@@ -333,7 +333,8 @@ placing_refused(struct placing_work_space *w, size_t i)
 	const struct placing_hint *h = &w->hints[i];
 
 	pj->rule = explain_rule(pj->refused);
-	pj->waits_for = pj->binds[0] != '\0' ? pj->binds : h->quota != NULL ? h->quota : "";
+	pj->waits_for =
+	    h->quota != NULL && w->p.cand_start[i] == w->p.cand_start[i + 1] ? h->quota : pj->binds;
 	for (size_t c = 0; c < REFUSE_COUNT; c++)
 		placing_nearer(w, pj, (enum refuse_code)c, &h->least[c]);
 	if (h->n_late > 0)
@@ -361,6 +362,8 @@ placing_explain_binds(struct placing_work_space *w, size_t i, const struct place
 
 	if (k == PLACE_NONE && w->p.cand_start[i] < w->p.cand_start[i + 1])
 		b = placing_kept_out(w, i, left, b, &limits, &n);
+	else if (k == PLACE_NONE)
+		n = placing_refused_all(w, i, left, &limits);
 	if (k != PLACE_NONE && b == PLACE_NONE)
 		b = placing_refused_by(w, i, k);
 	pj->kept_out_by = arena_array(w->a, n, sizeof(*pj->kept_out_by));
@@ -371,6 +374,10 @@ placing_explain_binds(struct placing_work_space *w, size_t i, const struct place
 			pj->kept_out_by[pj->n_kept_out_by++] = name;
 	}
 	pj->binds = "";
+	if (b == PLACE_NONE && n > 0) { /* in words it is the detail */
+		pj->binds = placing_resource(w, limits[0], &e->unit);
+		pj->shadow = NAN;
+	}
 	if (b == PLACE_NONE)
 		return;
 	pj->binds = e->binds = placing_resource(w, b, &e->unit);
@@ -497,8 +504,10 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 		e.runner_up_egress_usd = w->estimate.v[r].egress_usd;
 	}
 	placing_explain_binds(w, i, plan, left, &e);
-	if (k == PLACE_NONE && n == 0)
+	if (k == PLACE_NONE && n == 0) {
 		e.detail = placing_detail(w, i);
+		e.alone = explain_rule(pj->refused) == REFUSE_NO_CAPACITY;
+	}
 	if (kept != NULL)
 		e.detail = e.detail == NULL ? kept : arena_printf(w->a, "%s; %s", e.detail, kept);
 	e.spot = placing_spot_text(w, i);

@@ -128,6 +128,10 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	    e->refuse == REFUSE_OVER_BUDGET && cost_over_budget(j, NAN, e) ? e->idle_usd : 0;
 	double price = cost_hour(po->offer, &po->facts, w->early[h - w->hints], e);
 
+	if (e->refuse == REFUSE_OVER_BUDGET || e->refuse == REFUSE_NO_QUOTA ||
+	    e->refuse == REFUSE_NO_CAPACITY)
+		VEC_PUSH(w->a, &h->limited,
+		    ((struct placing_need){ offer, e->machines, e->total_usd, e->finish }));
 	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);
 	else if (alone && e->refuse > REFUSE_DEADLINE)

@@ -163,8 +163,9 @@ struct placing_hint {
 					   that is not it */
 	const char *quota;              /* that the need alone passes */
 	VEC(struct placing_need) over;  /* what quotas alone refuse */
-	VEC(struct placing_away) away;  /* what one rule behind the deadline alone refuses */
-	int64_t free_at;                /* end of the first hold; 0: none */
+	VEC(struct placing_need) limited; /* what quotas, money or owned machines refuse */
+	VEC(struct placing_away) away;    /* what one rule behind the deadline alone refuses */
+	int64_t free_at;                  /* end of the first hold; 0: none */
 	const struct placing_offer
 	    *none; /* that its provider says it has none of, and is asked again first */
 };
@@ -249,6 +250,16 @@ void placing_raises(
  */
 size_t placing_kept_out(struct placing_work_space *w, size_t i, const int64_t *left, size_t binds,
     const size_t **limits_out, size_t *n_out);
+/* Of job i, which has no candidate: the limits of which each by itself refuses all that is refused
+ * by quotas, money or owned machines. Into *limits_out [n], what counts it at `left`. */
+size_t placing_refused_all(
+    struct placing_work_space *w, size_t i, const int64_t *left, const size_t **limits_out);
+/* The machines of the owned commitment that the offer is of; PLACE_NONE: it is of none. */
+size_t placing_pool(const struct placing_work_space *w, size_t offer);
+/* "budget team leaves 4.33": the caps that are each too little for so many USD there, idle of them
+ * only under the job's own; "": none is. subject_out: their names, joined; "". */
+const char *placing_caps(const struct placing_work_space *w, size_t i,
+    const struct placing_near *need, const char **subject_out);
 /* The quota that by itself refuses what would cost job i, which goes to candidate k, least, where
  * more of that brings something; PLACE_NONE: none does. */
 size_t placing_refused_by(const struct placing_work_space *w, size_t i, size_t k);

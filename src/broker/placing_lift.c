@@ -387,7 +387,7 @@ lift_what(const struct placing_work_space *w, const struct lift *l, const struct
 		return arena_printf(w->a,
 		    "with its price of %s confirmed, or prices of up to %s believed",
 		    time_fmt(t, o->as_of), duration_fmt(age, (int64_t)l->to));
-	return arena_printf(w->a, "with a max_price of %.10g USD an hour", l->to);
+	return arena_printf(w->a, "a max_price of %.10g USD an hour", l->to);
 }
 
 /* What the change names: a region, a provider, a rule of a block list; "". */

@@ -206,11 +206,12 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 	}
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		const struct placing_job *j = &p->jobs[i];
+		const char *refusals = explain_refusals(j->refused, ctx->arena);
 
 		cmd_say_hung(ctx, 4, "%s %s: %s", j->job.id, j->job.spec.name, j->reason);
 		if (j->n_tries > 0)
-			cmd_say_hung(ctx, 6, "    %zu offers seen; %s", j->seen,
-			    explain_refusals(j->refused, ctx->arena));
+			cmd_say_hung(ctx, 6, "    %zu offer%s seen%s%s", j->seen,
+			    j->seen == 1 ? "" : "s", refusals[0] == '\0' ? "" : "; ", refusals);
 		for (size_t c = 0; c < j->n_changes; c++)
 			cmd_say_hung(ctx, 6, "    %s %s", c == 0 ? "what would change it:" : "or",
 			    j->changes[c].text);

@@ -260,13 +260,13 @@ static const char *
 explain_not_placed(const struct explain_job *j, struct arena *a)
 {
 	enum refuse_code last = explain_rule(j->refused);
+	bool alone = j->detail != NULL && (j->alone || last == REFUSE_ACCELERATOR);
 
 	if (j->seen == 0)
 		return "not placed: there are no offers; run `berth prices refresh` or `berth "
 		       "prices import`";
 	return arena_printf(a, "not placed: %s%s%s%s%s%s%s. %zu offer%s seen, refused: %s",
-	    last == REFUSE_ACCELERATOR && j->detail != NULL ? "" : refuse_text(last),
-	    j->detail == NULL || last == REFUSE_ACCELERATOR ? "" : ": ",
+	    alone ? "" : refuse_text(last), j->detail == NULL || alone ? "" : ": ",
 	    j->detail == NULL ? "" : j->detail,
 	    j->binds == NULL ? "" : "; binds: ", j->binds == NULL ? "" : j->binds,
 	    j->spot == NULL ? "" : "; ", j->spot == NULL ? "" : j->spot, j->seen,

@@ -41,6 +41,7 @@ struct explain_job {
 	size_t seen;
 	const size_t *refused; /* [REFUSE_COUNT] */
 	const char *detail;    /* for a job not placed: the last rule in numbers; NULL */
+	bool alone;            /* that says it all, without the rule */
 	const char *spot;      /* what the policy for spot under a deadline says; NULL */
 };
 

@@ -150,4 +150,78 @@ job a2 H100-SXM5-80GB:4 'work: 1h' "$od" 'user: ann'
 job b1 H100-SXM5-80GB:4 'work: 1h' "$od" 'user: bob'
 b place -e
 said "gave way to bob's j-[^ ]* by fair share: with it bob would hold 4 GPUs, ann 8" "a whole sentence"
+
+# A gang of more machines than are owned: how many there are, and what would do, though no other job is there.
+market g acme,us-east-1,h8,H100-SXM5-80GB,8,on_demand,30,USD
+conf
+printf 'provider,region,instance_type,accelerator,accelerator_count,count,from,to\nacme,us-east-1,h8,H100-SXM5-80GB,8,2,2026-01-01,2028-01-01\n' >own.csv
+b commitments import own.csv
+job gang H100-SXM5-80GB:8 'work: 2h' 'nodes: 5' 'purchase: [reserved]'
+place
+expect_exit 3
+expect_err_has 'not placed: an owned commitment has 2 machines free, it needs 5\. 2 offers seen'
+expect_json '$.jobs[0].changes[0].what' limit
+expect_json '$.jobs[0].changes[0].subject' 'owned commitment'
+expect_json '$.jobs[0].changes[0].to' 3.000000
+expect_json '$.jobs[0].kept_out_by[0]' 'owned commitment'
+expect_json '$.jobs[0].binds' 'owned commitment'
+b place -e
+said '3 machines more of owned commitment would place it on acme us-east-1 h8 reserved, paid x5 for 0.00 USD' "what would do"
+market gm acme,us-east-1,h8,H100-SXM5-80GB,8,on_demand,30,USD
+sed 's/,2,2026/,5,2026/' own.csv >more.csv
+b commitments import more.csv
+job gang H100-SXM5-80GB:8 'work: 2h' 'nodes: 5' 'purchase: [reserved]'
+place
+expect_exit 0 'with three more it has a place'
+expect_json '$.jobs[0].offer.paid' true
+market gd acme,us-east-1,h8,H100-SXM5-80GB,8,on_demand,30,USD
+b commitments import own.csv
+job gang H100-SXM5-80GB:8 'work: 2h' 'nodes: 3' 'purchase: [on_demand, reserved]'
+place
+expect_json '$.jobs[0].offer.paid' false
+b place -e
+said '1 machine more of owned commitment would let it go to acme us-east-1 h8 reserved, paid x3 for 0.00 USD' "and what is cheaper"
+
+# A budget that alone keeps a job out is named; so are two, and the job's own cap, for each what alone refuses all it could have.
+market n acme,us-east-1,p5,H100-SXM5-80GB,8,on_demand,30,USD acme,us-west-2,p5,H100-SXM5-80GB,8,on_demand,40,USD
+b budget set user:bob --cap 10
+job alone H100-SXM5-80GB:8 'work: 2h' 'user: bob' "$od"
+place
+expect_exit 4
+expect_json '$.jobs[0].changes[0].what' over_budget
+expect_json '$.jobs[0].changes[0].subject' 'budget user:bob/month'
+expect_json '$.jobs[0].kept_out_by[0]' 'budget user:bob/month'
+expect_json '$.jobs[0].kept_out_by[1]' ''
+b place -e
+said '62.50 USD to spend would pay for acme us-east-1 p5 on_demand (budget user:bob/month leaves 10.00)' "in words"
+b budget set all --cap 70
+job own H100-SXM5-80GB:8 'work: 2h' "$od" 'max_cost: 5' 'user: ann'
+place
+expect_json '$.jobs[1].changes[0].subject' max_cost
+expect_json '$.jobs[1].kept_out_by[0]' '' 'what all may spend would do'
+b budget set all --cap 60
+place
+expect_json '$.jobs[0].changes[0].subject' 'budget all/month and budget user:bob/month'
+expect_json '$.jobs[0].kept_out_by[1]' 'budget user:bob/month'
+expect_json '$.jobs[1].changes[0].subject' 'max_cost and budget all/month'
+expect_json '$.jobs[1].kept_out_by[0]' 'budget all/month'
+
+# A quota that alone does is told the same way; of offers that different ones keep away it is none.
+conf 'limits:' '  - {name: east, region: us-east-1, limit: 0, unit: gpu}' '  - {name: all, limit: 4, unit: gpu}'
+market nq acme,us-east-1,p5,H100-SXM5-80GB,8,on_demand,30,USD acme,us-west-2,p5,H100-SXM5-80GB,8,on_demand,40,USD
+job big H100-SXM5-80GB:8 'work: 2h' "$od" 'max_price: 20'
+job two H100-SXM5-80GB:8 'work: 2h' "$od"
+place
+expect_json '$.jobs[0].kept_out_by[0]' '' 'its price is'
+expect_json '$.jobs[1].kept_out_by[0]' all
+expect_json '$.jobs[1].kept_out_by[1]' ''
+
+# A max_price that is too low; and one offer is one.
+conf
+market m acme,us-east-1,p5,H100-SXM5-80GB,8,on_demand,30,USD
+job low H100-SXM5-80GB:8 'work: 2h' "$od" 'max_price: 20'
+job one H100-SXM5-80GB:8 'work: 2h' "$od"
+b place -e
+said ' what would change it: a max_price of 30 USD an hour would allow acme us-east-1 p5 on_demand for 62.50 USD' "a sentence"
+said ' one: acme us-east-1 p5 on_demand: 62.50 USD, done by [^ ]* 1 offer seen ' "one, and nothing behind it"
 done_testing
