@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libcmd.a
 # The frame of all verbs.
 libcmd_a_SOURCES = \
+	src/cmd/accounts.c src/cmd/accounts.h \
 	src/cmd/advise.c \
 	src/cmd/brokerset.c src/cmd/brokerset.h \
 	src/cmd/cmd.c src/cmd/cmd.h src/cmd/priv.h \

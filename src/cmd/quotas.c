@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "broker/quotas.h"
+#include "cmd/accounts.h"
 #include "cmd/cmd.h"
-#include "cmd/progpath.h"
-#include "providers/net.h"
 #include "providers/prov.h"
 #include "store/offer_rows.h"
 #include "store/store.h"
@@ -12,7 +11,6 @@
 #include "util/glob.h"
 #include "util/json.h"
 #include "util/str.h"
-#include "util/vec.h"
 
 #define QUOTAS_REFRESH_S 60 /* the whole verb */
 
@@ -280,64 +278,40 @@ quotas_list(struct cmd_ctx *ctx, struct berth_err *err)
 	return rc;
 }
 
-/* Accounts to ask, in the order of the config. */
+/* What asking came to. */
 struct quotas_asked {
-	struct cmd_ctx *ctx;
-	const struct config *config;
-	struct prov_net *net;
-	VEC(struct prov_account *) open;
-	size_t fit, failed; /* accounts that were meant; that did not open or answer for all */
-	bool partly;        /* some answered for a part of their regions */
-	const char *first;  /* what the first of those said */
+	size_t asked, failed; /* that tell quotas; that did not open or answer for all */
+	bool partly;          /* some answered for a part of their regions */
+	const char *first;    /* what the first that failed said */
 };
 
 static void
 quotas_failed(struct quotas_asked *q, const char *why)
 {
-	q->failed++;
-	if (q->first == NULL)
-		q->first = arena_strdup(q->ctx->arena, why);
+	if (q->failed++ == 0)
+		q->first = why;
 }
 
 static enum berth_code
-quotas_open(struct quotas_asked *q, const struct config_account *account, struct berth_err *err)
+quotas_answers(
+    struct cmd_ctx *ctx, const struct accounts *all, struct quotas_asked *q, struct berth_err *err)
 {
-	struct cmd_ctx *ctx = q->ctx;
-	struct prov_env env = { .now = ctx->now,
-		.account = account->name,
-		.offline = ctx->offline,
-		.log = ctx->log,
-		.installation = store_installation(ctx->store),
-		.state_dir = progpath_dir(ctx->arena, ctx->store_path),
-		.config_dir = q->config->dir,
-		.net = q->net };
-	struct prov_account *acc = NULL;
-	struct berth_err own = { 0 };
-	enum berth_code rc = cmd_accels(ctx, &env.accels, err);
+	size_t n = all->v.n;
+	struct quotas_result *r = arena_array_of(ctx->arena, n, struct quotas_result);
+	struct prov_account **ask = arena_array_of(ctx->arena, n, struct prov_account *);
+	enum berth_code rc;
 
-	if (rc != BERTH_OK)
-		return rc;
-	q->fit++;
-	if (prov_account_open(account->node, account->provider, &env, &acc, &own) != BERTH_OK) {
-		quotas_failed(q, own.msg);
-		return BERTH_OK;
+	for (size_t i = 0; i < n; i++) {
+		const struct accounts_one *one = &all->v.v[i];
+
+		if (one->open == NULL)
+			quotas_failed(q, arena_strdup(ctx->arena, one->why.msg));
+		else if ((prov_account_ops(one->open)->caps & PROV_CAP_QUOTA) != 0)
+			ask[q->asked++] = one->open;
 	}
-	if ((prov_account_ops(acc)->caps & PROV_CAP_QUOTA) != 0)
-		VEC_PUSH(ctx->arena, &q->open, acc);
-	else
-		prov_account_close(acc);
-	return BERTH_OK;
-}
-
-static enum berth_code
-quotas_answers(struct quotas_asked *q, struct berth_err *err)
-{
-	struct cmd_ctx *ctx = q->ctx;
-	struct quotas_result *r = arena_array_of(ctx->arena, q->open.n + 1, struct quotas_result);
-	enum berth_code rc = quotas_refresh(
-	    ctx->store, ctx->now, q->open.v, q->open.n, QUOTAS_REFRESH_S, ctx->arena, r, err);
-
-	for (size_t i = 0; rc == BERTH_OK && i < q->open.n; i++) {
+	rc = quotas_refresh(
+	    ctx->store, ctx->now, ask, q->asked, QUOTAS_REFRESH_S, ctx->arena, r, err);
+	for (size_t i = 0; rc == BERTH_OK && i < q->asked; i++) {
 		if (r[i].code != BERTH_OK)
 			quotas_failed(q, r[i].error);
 		q->partly |= r[i].code == BERTH_EPARTIAL;
@@ -352,29 +326,22 @@ static enum berth_code
 quotas_ask(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct quotas_opts *o = ctx->opts;
-	struct quotas_asked q = { .ctx = ctx };
-	enum berth_code rc = cmd_config(ctx, &q.config, err);
+	struct quotas_asked q = { .asked = 0 };
+	struct accounts all;
+	enum berth_code rc = accounts_open(ctx, &o->account, &all, err);
+	size_t fit = all.v.n;
 
 	if (rc == BERTH_OK)
-		rc = prov_net_open(q.config->root, q.config->dir, &q.net, err);
-	for (size_t i = 0; rc == BERTH_OK && i < q.config->n_accounts; i++)
-		if (glob_match_any(o->account.v, o->account.n, q.config->accounts[i].name))
-			rc = quotas_open(&q, &q.config->accounts[i], err);
-	if (rc == BERTH_OK)
-		rc = quotas_answers(&q, err);
-	for (size_t i = 0; i < q.open.n; i++)
-		prov_account_close(q.open.v[i]);
-	prov_net_free(q.net);
+		rc = quotas_answers(ctx, &all, &q, err);
+	accounts_close(&all);
+	if (rc == BERTH_OK && cmd_wants_json(ctx))
+		rc = quotas_list(ctx, err);
 	if (rc != BERTH_OK)
-		return rc;
-	if (q.fit == 0 && o->account.n > 0)
-		return err_set(err, BERTH_ENOTFOUND, "no account fits '%s'", o->account.v[0]);
-	if (cmd_wants_json(ctx) && (rc = quotas_list(ctx, err)) != BERTH_OK)
 		return rc;
 	if (q.failed > 0)
 		return err_set(err, BERTH_EPARTIAL, "%zu of %zu accounts did not tell %s; %s",
-		    q.failed, q.fit, q.partly ? "all their quotas" : "their quotas", q.first);
-	if (q.open.n == 0)
+		    q.failed, fit, q.partly ? "all their quotas" : "their quotas", q.first);
+	if (q.asked == 0)
 		cmd_note(ctx, "no account of a provider that tells quotas: nobody to ask");
 	return BERTH_OK;
 }

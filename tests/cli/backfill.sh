@@ -6,10 +6,7 @@ NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/queue.sh"
 
 site() {	# site [TEXT [LIMIT]]: own machines with one, four and eight GPUs, of which eight may be held; more of berth.yaml
-	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >own.trace
-	for n in 1 4 8; do
-		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: $n, capacity: 99}}" >>own.trace
-	done
+	hall own.trace
 	sed 's/provider: own/provider: sky/; s/price: \([148]\)/price: 9\1/' own.trace >sky.trace
 	home "limits: [{name: hall, account: site, limit: ${2:-8}, unit: gpu}]
 accounts:
@@ -17,13 +14,6 @@ accounts:
 ${1-}"
 	NOW=2026-11-30T00:00:00Z
 	begin
-}
-job() {	# job NAME GPUS WORK [LINE...]: its id in the file of that name
-	printf 'schema: berth.job/1\nname: %s\naccelerators: "L4:%s"\nwork: %s\npurchase: [on_demand]\nrun: x\n' "$1" "$2" "$3" >job.yaml
-	name=$1
-	shift 3
-	for line; do echo "$line" >>job.yaml; done
-	submitted "$name"
 }
 stream() {	# stream N: six hours in which N GPUs are asked for by jobs of 2 h every 20 minutes
 	for h in 0 1 2 3 4 5; do

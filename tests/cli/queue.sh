@@ -30,3 +30,19 @@ replays() {	# every placement so far comes out the same from the store, byte for
 	[ "$n" -ge 1 ] && [ "$same" -eq "$n" ]
 	ok $? "$same of $n placements come out the same"
 }
+hall() {	# hall FILE [LIMIT [PRICE]]: a trace of machines with one, four and eight GPUs, of which its provider lets LIMIT run; each
+	# GPU costs 1 USD an hour, the digits PRICE in front
+	printf 'schema: berth.replay/1\nstart: %s\n' 2026-11-30T00:00:00Z >"$1"
+	[ -z "${2-}" ] || printf 'quotas:\n  - {accelerator: L4, purchase: on_demand, limit: %s}\n' "$2" >>"$1"
+	echo pools: >>"$1"
+	for n in 1 4 8; do
+		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: ${3-}$n, capacity: 99}}" >>"$1"
+	done
+}
+job() {	# job NAME GPUS WORK [LINE...]: its id in the file of that name
+	printf 'schema: berth.job/1\nname: %s\naccelerators: "L4:%s"\nwork: %s\npurchase: [on_demand]\nrun: x\n' "$1" "$2" "$3" >job.yaml
+	name=$1
+	shift 3
+	for line; do echo "$line" >>job.yaml; done
+	submitted "$name"
+}

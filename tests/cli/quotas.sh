@@ -5,28 +5,13 @@ NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
 . "$TOP_SRCDIR/tests/cli/queue.sh"
 
-trace() {	# trace FILE [LIMIT [PRICE]]: machines with one, four and eight GPUs, of which LIMIT may run
-	printf 'schema: berth.replay/1\nstart: %s\n' 2026-11-30T00:00:00Z >"$1"
-	[ -z "${2-}" ] || printf 'quotas:\n  - {accelerator: L4, purchase: on_demand, limit: %s}\n' "$2" >>"$1"
-	echo pools: >>"$1"
-	for n in 1 4 8; do
-		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: ${3-}$n, capacity: 99}}" >>"$1"
-	done
-}
 site() {	# site LIMIT [TEXT]: one account with that quota; more of berth.yaml
-	trace own.trace "$1"
+	hall own.trace "$1"
 	home "accounts:
   - {name: site, provider: replay, trace: $PWD/own.trace}
 ${2-}"
 	NOW=2026-11-30T00:00:00Z
 	begin
-}
-job() {	# job NAME GPUS WORK [LINE...]
-	printf 'schema: berth.job/1\nname: %s\naccelerators: "L4:%s"\nwork: %s\npurchase: [on_demand]\nrun: x\n' "$1" "$2" "$3" >job.yaml
-	name=$1
-	shift 3
-	for line; do echo "$line" >>job.yaml; done
-	submitted "$name"
 }
 
 # Nothing is known of it until somebody asks: then the amount is compared, not whether there is any.
@@ -39,6 +24,9 @@ expect_exit 0 "an unknown quota refuses nothing"
 run quotas refresh
 expect_exit 0
 expect_out_has '^site: 1 quota'
+run quotas refresh --account nobody
+expect_exit 1
+expect_err_has "no account fits 'nobody'; .berth doctor. lists the accounts"
 run quotas -o csv
 expect_out_has '^site,,L4,on_demand,gpu,6,0,2026-11-30T00:00:00Z,limit$'
 run quotas list -o json
@@ -125,7 +113,7 @@ expect_out_has '^site,,L4,on_demand,gpu,8,8,2026-11-30T01:30:00Z,limit$'
 run quotas -o json
 expect_json '$.quotas[0].ours' 8
 is c queued "what is used is ours, and is counted once"
-trace own.trace 9
+hall own.trace 9
 NOW=2026-11-30T01:40:00Z
 run tick
 is c queued "the reading of ten minutes ago still holds"
@@ -138,7 +126,7 @@ replays
 # A launch that is refused for a quota says that the reading is out of date: the next tick asks again, whatever its age.
 site 8
 run tick
-trace own.trace 4
+hall own.trace 4
 job big 8 1h
 NOW=2026-11-30T00:01:00Z
 run tick
@@ -156,7 +144,7 @@ expect_out_has '^big,.*on hold after a refusal'
 replays
 
 # It is on hold for an hour, or until a reading tells of room that the one before did not; the same again ends nothing.
-trace own.trace 7
+hall own.trace 7
 NOW=2026-11-30T00:03:00Z
 run quotas refresh
 run tick
@@ -164,7 +152,7 @@ run instances -o csv --columns instance_type
 expect_lines 1 "7 do not let 8 GPUs go"
 run jobs -o csv --columns name,reason
 expect_out_has '^big,.*on hold after a refusal'
-trace own.trace 8
+hall own.trace 8
 NOW=2026-11-30T00:04:00Z
 run quotas refresh
 run tick
@@ -172,12 +160,12 @@ is big placed "8 do, 56 minutes before the hold would have ended"
 replays
 site 8
 run tick
-trace own.trace 4
+hall own.trace 4
 job big 8 1h
 NOW=2026-11-30T00:01:00Z
 run tick
 expect_exit 5
-trace own.trace 8
+hall own.trace 8
 NOW=2026-11-30T00:02:00Z
 run tick
 run quotas -o json
@@ -201,8 +189,8 @@ expect_out_has "^big,.*its place is kept, so that it can start at 2026-11-30T02:
 replays
 
 # An account whose call fails changes nothing for the others.
-trace own.trace 6
-trace sky.trace 8 9
+hall own.trace 6
+hall sky.trace 8 9
 home "accounts:
   - {name: site, provider: replay, trace: $PWD/own.trace}
   - {name: sky, provider: replay, trace: $PWD/sky.trace}"
