@@ -100,6 +100,29 @@ form_replace(struct store *s, int64_t series_id, const struct form_list *have,
 	return rc;
 }
 
+#define FORM_NONE_T (-1) /* before all times */
+
+/* Runs that plans may have read are to change: what the newest of them found is kept. */
+static enum berth_code
+form_keep(struct store *s, int64_t series_id, struct berth_err *err)
+{
+	enum berth_code rc = db_run(s->db, err,
+	    "INSERT INTO series_form_was (series_id, plan_id, t, until_t, mix, unit_seconds) "
+	    "SELECT f.series_id, p.id, f.t, f.until_t, f.mix, f.unit_seconds FROM series_form f, "
+	    "(SELECT max(id) AS id FROM plan) p WHERE f.series_id = $1 AND p.id IS NOT NULL AND "
+	    "NOT EXISTS (SELECT 1 FROM series_form_was w WHERE w.series_id = $1 AND w.plan_id = "
+	    "p.id)",
+	    DB_ARGS(db_i64(series_id)));
+
+	if (rc != BERTH_OK)
+		return rc;
+	return db_run(s->db, err,
+	    "INSERT INTO series_form_was (series_id, plan_id, t, until_t, mix, unit_seconds) "
+	    "SELECT r.id, p.id, $2, $2, '', 0 FROM series r, (SELECT max(id) AS id FROM plan) p "
+	    "WHERE r.id = $1 AND p.id IS NOT NULL ON CONFLICT (series_id, plan_id, t) DO NOTHING",
+	    DB_ARGS(db_i64(series_id), db_i64(FORM_NONE_T)));
+}
+
 enum berth_code
 store_forms_put(
     struct store *s, int64_t series_id, const struct form_run *v, size_t n, struct berth_err *err)
@@ -125,10 +148,25 @@ store_forms_put(
 	    DB_ARGS(db_i64(series_id), db_i64(v[0].t), db_i64(v[n - 1].until)));
 	if (rc == BERTH_OK)
 		form_overlay(&have, v, n, &now);
-	if (rc == BERTH_OK && !form_same(&have, &now))
-		rc = form_replace(s, series_id, &have, &now, err);
+	if (rc == BERTH_OK && !form_same(&have, &now)) {
+		rc = form_keep(s, series_id, err);
+		if (rc == BERTH_OK)
+			rc = form_replace(s, series_id, &have, &now, err);
+	}
 	arena_free(a);
 	return store_end(s, rc, err);
+}
+
+/* Of the plan that is made again the runs as it found them, where they have changed since. */
+static enum berth_code
+form_list_was(
+    struct store *s, int64_t series_id, int64_t to, struct form_list *l, struct berth_err *err)
+{
+	return store_each(s, form_row, l, err,
+	    "SELECT t, until_t, mix, unit_seconds FROM series_form_was WHERE series_id = $1 AND t "
+	    "< $2 AND plan_id = (SELECT min(x.plan_id) FROM series_form_was x WHERE x.series_id = "
+	    "$1 AND x.plan_id >= $3) ORDER BY t",
+	    DB_ARGS(db_i64(series_id), db_i64(to), db_i64(s->as_of_plan)));
 }
 
 enum berth_code
@@ -136,14 +174,22 @@ store_forms_list(struct store *s, int64_t series_id, int64_t to, struct arena *a
     struct form_run **runs_out, size_t *n_out, struct berth_err *err)
 {
 	struct form_list l = { .a = a };
-	enum berth_code rc = store_each(s, form_row, &l, err,
-	    "SELECT t, until_t, mix, unit_seconds FROM series_form WHERE series_id = $1 AND t < $2 "
-	    "ORDER BY t",
-	    DB_ARGS(db_i64(series_id), db_i64(to > 0 ? to : INT64_MAX)));
+	enum berth_code rc = BERTH_OK;
+	size_t none = 0;
 
+	if (to <= 0)
+		to = INT64_MAX;
+	if (s->as_of_plan != 0)
+		rc = form_list_was(s, series_id, to, &l, err);
+	none = l.v.n > 0 && l.v.v[0].until <= l.v.v[0].t;
+	if (rc == BERTH_OK && l.v.n == 0)
+		rc = store_each(s, form_row, &l, err,
+		    "SELECT t, until_t, mix, unit_seconds FROM series_form WHERE series_id = $1 "
+		    "AND t < $2 ORDER BY t",
+		    DB_ARGS(db_i64(series_id), db_i64(to)));
 	if (rc == BERTH_OK) {
-		*runs_out = l.v.v;
-		*n_out = l.v.n;
+		*runs_out = l.v.v + none;
+		*n_out = l.v.n - none;
 	}
 	return rc;
 }

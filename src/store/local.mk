@@ -50,7 +50,8 @@ MIGRATIONS = \
 	src/store/migrations/0019_form.sql \
 	src/store/migrations/0020_silent.sql \
 	src/store/migrations/0021_sample_was.sql \
-	src/store/migrations/0022_quota_region.sql
+	src/store/migrations/0022_quota_region.sql \
+	src/store/migrations/0023_form_was.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -145,6 +145,7 @@ store_series_delete(struct store *s, int64_t series_id, struct berth_err *err)
 		"DELETE FROM sample_was WHERE series_id = $1",
 		"DELETE FROM rollup WHERE series_id = $1",
 		"DELETE FROM series_form WHERE series_id = $1",
+		"DELETE FROM series_form_was WHERE series_id = $1",
 		"DELETE FROM rollup_mark WHERE series_id = $1",
 		"DELETE FROM ledger_step WHERE series_id = $1" };
 	struct load l = { .t = s->opened, .format = "delete", .source = "a series", .digest = "" };

@@ -23,6 +23,7 @@ static const struct upkeep_table {
 	TABLE(sample, "series_id, t"),
 	TABLE(sample_part, "series_id, t"),
 	TABLE(series_form, "series_id, t"),
+	TABLE(series_form_was, "series_id, plan_id, t"),
 	TABLE(sample_was, "series_id, t, plan_id"),
 	TABLE(raw, "series_id, step, t, source"),
 	TABLE(rollup, "series_id, tier, t"),

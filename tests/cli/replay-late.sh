@@ -121,4 +121,35 @@ run store check
 expect_exit 0
 [ "$(kept)" -eq 0 ]
 ok $? "nor is what plans found of them"
+
+# What the GPUs were: told where nothing was said, told otherwise, and of a part.
+named() {	# named PRODUCT FROM TO: hours of a series whose name says less
+	awk -v p="$1" -v f="$2" -v t="$3" 'BEGIN { print "timestamp,gpus,series,accelerator"
+		for (h = f; h < t; h++) print 1796040000 - 42 * 86400 + 3600 * h "," (h % 24 < 12 ? 8 : 4) ",cards," p }' >cards.csv
+	run record csv cards.csv
+	expect_exit 0
+}
+ids= costs=
+cat >h100.csv <<-CSV
+	provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour
+	nova,r1,pcie,H100-PCIE-80GB,1,on_demand,,,,6
+	nova,r1,sxm,H100-SXM5-80GB,1,on_demand,,,,9
+	nova,r1,sxm,H100-SXM5-80GB,1,reserved,12,none,,5
+CSV
+run prices import h100.csv
+named H100-80GB 0 1008
+made cards
+named H100-PCIE-80GB 0 1008
+plans "its product was told"
+made cards
+named H100-SXM5-80GB 0 500
+plans "it was told otherwise"
+made cards
+named H100-PCIE-80GB 0 504
+named H100-80GB 1000 1010
+plans "it was told twice more"
+made cards
+plans "at the end"
+[ "$(echo $costs | tr ' ' '\n' | sort -u | wc -l)" -ge 3 ]
+ok $? "and they are other plans: $costs"
 done_testing
