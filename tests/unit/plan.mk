@@ -74,8 +74,14 @@ tests_unit_idle_t_SOURCES = tests/unit/idle.c
 tests_unit_idle_t_LDADD = libtap.a $(PLAN_LIBS)
 
 check_PROGRAMS += tests/unit/scale.t
-tests_unit_scale_t_SOURCES = tests/unit/scale.c
+tests_unit_scale_t_SOURCES = tests/unit/scale.c tests/unit/scale_fleet.h
 tests_unit_scale_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/scale_headroom.t
+tests_unit_scale_headroom_t_SOURCES = tests/unit/scale_headroom.c tests/unit/scale_fleet.h
+tests_unit_scale_headroom_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/scale_hours.t
+tests_unit_scale_hours_t_SOURCES = tests/unit/scale_hours.c tests/unit/scale_fleet.h
+tests_unit_scale_hours_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/variant.t
 tests_unit_variant_t_SOURCES = tests/unit/variant.c
 tests_unit_variant_t_LDADD = libtap.a $(PLAN_LIBS)
