@@ -19,7 +19,7 @@ libbroker_a_SOURCES = \
 	src/broker/owned.c \
 	src/broker/placing.c src/broker/placing.h src/broker/placing_impl.h \
 	src/broker/placing_after.c src/broker/placing_backfill.c src/broker/placing_behind.c src/broker/placing_change.c src/broker/placing_detail.c src/broker/placing_due.c src/broker/placing_explain.c src/broker/placing_hint.c src/broker/placing_late.c src/broker/placing_lift.c \
-	src/broker/placing_move.c src/broker/placing_outlook.c src/broker/placing_overdue.c src/broker/placing_penalty.c src/broker/placing_raise.c src/broker/placing_raise.h src/broker/placing_raise_facts.c src/broker/placing_rank.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c src/broker/placing_slow.c src/broker/placing_worth.c \
+	src/broker/placing_move.c src/broker/placing_outlook.c src/broker/placing_overdue.c src/broker/placing_penalty.c src/broker/placing_raise.c src/broker/placing_raise.h src/broker/placing_raise_facts.c src/broker/placing_rank.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c src/broker/placing_slow.c src/broker/placing_turns.c src/broker/placing_worth.c \
 	src/broker/placing_facts.c src/broker/placing_facts.h src/broker/placing_readings.c \
 	src/broker/placing_replay.c src/broker/placing_replay.h \
 	src/broker/placing_spot.c src/broker/placing_spot.h \

@@ -55,9 +55,7 @@ placing_change_price(struct placing_change_list *l, size_t k, size_t r)
 	    c->offer, to + 1e-6, price);
 }
 
-/* The limits that keep the job of k from candidate c, which gives back what it holds: how many, and
- * what is missing of the last of them. */
-static size_t
+size_t
 placing_lacks(const struct placing_work_space *w, const int64_t *left, size_t k, size_t c,
     size_t *limit_out, int64_t *more_out)
 {
@@ -97,7 +95,7 @@ placing_change_limit(
 	const struct placing_work_space *w = l->w;
 	size_t best = PLACE_NONE, short_of = PLACE_NONE, r = PLACE_NONE;
 	int64_t more = 0, lacks = 0;
-	const char *unit, *name;
+	const char *unit, *name, *who;
 	struct placing_change *c;
 	double amount, said;
 
@@ -112,6 +110,7 @@ placing_change_limit(
 	if (best == PLACE_NONE)
 		return;
 	name = placing_resource(w, short_of, &unit);
+	more = placing_more_in_turn(l, i, k, short_of, more, &who);
 	amount = short_of >= w->facts.n_quotas && short_of < w->facts.n_quotas + w->facts.n_budgets
 		     ? (double)more / 1e6
 		     : (double)more;
@@ -120,12 +119,13 @@ placing_change_limit(
 	c->to = amount;
 	c->usd = w->cost.v[best];
 	said = ceil(amount * 100 - 1e-4) / 100; /* a cent less would not do */
-	c->text = k == PLACE_NONE
-		      ? arena_printf(w->a, "%.15g %s more of %s would place it on %s for %.2f USD",
-			    said, unit, name, c->offer, c->usd)
-		      : arena_printf(w->a,
-			    "%.15g %s more of %s would let it go to %s for %.2f USD, %.2f less",
-			    said, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
+	c->text =
+	    k == PLACE_NONE
+		? arena_printf(w->a, "%.15g %s more of %s%s would place it on %s for %.2f USD",
+		      said, unit, name, who, c->offer, c->usd)
+		: arena_printf(w->a,
+		      "%.15g %s more of %s%s would let it go to %s for %.2f USD, %.2f less", said,
+		      unit, name, who, c->offer, c->usd, w->cost.v[k] - c->usd);
 }
 
 int64_t
@@ -228,9 +228,7 @@ placing_change_deadline(
 	}
 }
 
-/* The one quota that keeps the need out beside all other jobs, and what is missing of it;
- * PLACE_NONE: other limits do too. */
-static size_t
+size_t
 placing_short(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, const int64_t *left, int64_t *more_out)
 {
@@ -263,6 +261,7 @@ placing_change_quota(
 	const struct placing_limit *limit;
 	size_t quota = PLACE_NONE;
 	struct placing_change *c;
+	const char *who;
 	int64_t least = 0;
 
 	for (size_t x = 0; x < h->over.n; x++) {
@@ -282,12 +281,13 @@ placing_change_quota(
 	if (best == NULL)
 		return;
 	limit = w->facts.quotas[quota].limit;
+	least = placing_more_in_turn(l, i, k, quota, least, &who);
 	c = placing_change_add(l, refuse_name(REFUSE_NO_QUOTA), limit->name);
 	c->offer = placing_offer_name(w, best->offer);
 	c->to = (double)least;
 	c->usd = best->usd;
-	c->text = arena_printf(w->a, "%lld %s more of %s would allow %s for %.2f USD",
-	    (long long)least, limit->unit, limit->name, c->offer, c->usd);
+	c->text = arena_printf(w->a, "%lld %s more of %s%s would allow %s for %.2f USD",
+	    (long long)least, limit->unit, limit->name, who, c->offer, c->usd);
 }
 
 /* What would cost least of what more machines of an owned commitment alone would let it have. */
@@ -299,6 +299,8 @@ placing_change_owned(
 	const struct placing_hint *h = &w->hints[i];
 	const struct placing_near *best = NULL;
 	struct placing_change *c;
+	const char *who;
+	int64_t more;
 	size_t pool;
 
 	for (size_t x = 0; x < h->away.n; x++) {
@@ -312,15 +314,16 @@ placing_change_owned(
 	}
 	if (best == NULL || (pool = placing_pool(w, best->offer)) == PLACE_NONE)
 		return;
+	more = placing_more_in_turn(
+	    l, i, k, pool, best->machines - left[pool] - placing_own(w, k, pool), &who);
 	c = placing_change_add(l, "limit", "owned commitment");
 	c->offer = placing_label(&w->facts.offers[best->offer], best->machines, w->a);
-	c->to = (double)(best->machines - left[pool] - placing_own(w, k, pool));
+	c->to = (double)more;
 	c->usd = best->usd;
-	c->text = arena_printf(w->a,
-	    "%.15g machine%s more of owned commitment would %s %s for "
-	    "%.2f USD",
-	    c->to, c->to == 1 ? "" : "s", k == PLACE_NONE ? "place it on" : "let it go to",
-	    c->offer, c->usd);
+	c->text =
+	    arena_printf(w->a, "%lld machine%s more of owned commitment%s would %s %s for %.2f USD",
+		(long long)more, more == 1 ? "" : "s", who,
+		k == PLACE_NONE ? "place it on" : "let it go to", c->offer, c->usd);
 }
 
 /* When it can be asked again; then the deadline must still be kept. 0: at any time. */
@@ -520,7 +523,7 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED,
 		REFUSE_UNAVAILABLE, REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_SPOT_VAIN,
 		REFUSE_WAIT_SPOT };
-	struct placing_change_list l = { .w = w };
+	struct placing_change_list l = { .w = w, .plan = plan, .left = left };
 	size_t k = plan->chosen[i];
 	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];
 

@@ -13,6 +13,7 @@
 
 struct decision;
 struct placing_free;
+struct placing_wishes;
 struct attempt_use;
 
 struct place_more_vec {    /* place_more, as it grows */
@@ -110,10 +111,11 @@ struct placing_work_space {
 	size_t n_running;
 	struct placing_hold hold;
 	const char *keep; /* id of a job that has a place kept although it has candidates; NULL */
-	struct placing_raise *raise; /* [n_resources] what more of each limit brings */
-	size_t *short_of;            /* [n_resources] scratch of placing_kept_out() */
-	struct shares shares;        /* with o->shares */
-	struct share_rank *ranks;    /* [n_jobs] with o->shares */
+	struct placing_raise *raise;   /* [n_resources] what more of each limit brings */
+	struct placing_wishes *wishes; /* [n_resources] who wants more of each; NULL: not asked */
+	size_t *short_of;              /* [n_resources] scratch of placing_kept_out() */
+	struct shares shares;          /* with o->shares */
+	struct share_rank *ranks;      /* [n_jobs] with o->shares */
 };
 
 /* A refused offer, and what the job would have there. */
@@ -274,10 +276,33 @@ void placing_changes(struct placing_work_space *w, size_t i, const struct place_
 /* What would change where job i goes, as it grows. */
 struct placing_change_list {
 	struct placing_work_space *w;
+	const struct place_plan *plan;
+	const int64_t *left; /* as in placing_tell() */
 	VEC(struct placing_change) v;
 };
 struct placing_change *placing_change_add(
     struct placing_change_list *l, const char *what, const char *subject);
+/* The limits that keep the job of k from candidate c, with what k gives back: how many, and what is
+ * missing of the last of them. */
+size_t placing_lacks(const struct placing_work_space *w, const int64_t *left, size_t k, size_t c,
+    size_t *limit_out, int64_t *more_out);
+/* The one quota that keeps the need out beside all other jobs, and what is missing of it;
+ * PLACE_NONE: other limits do too. */
+size_t placing_short(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, const int64_t *left, int64_t *more_out);
+/* Job i (k: its candidate in the plan, or PLACE_NONE) lacks `more` of limit r: with what those take
+ * of it then that go before. Into *who_out who they are, in words; "". */
+int64_t placing_more_in_turn(struct placing_change_list *l, size_t i, size_t k, size_t r,
+    int64_t more, const char **who_out);
+/*
+ * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before
+ * it in the queue. Where not all can go, it is the last job of the one who holds most that stays
+ * out (max-min fairness between users). What is only in view holds nothing that others would count.
+ * start [n_jobs + 1]: what has a candidate.
+ */
+double *placing_holds(struct placing_work_space *w, const size_t *start);
+/* What jobs outweigh one another by: the higher level goes first. */
+int64_t placing_level(const struct placing_work_space *w, size_t i);
 /* Does the job fit there beside all others, with what candidate k (or PLACE_NONE) gives back?
  * money: of budgets too. */
 bool placing_room(const struct placing_work_space *w, size_t i, size_t k,

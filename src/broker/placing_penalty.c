@@ -23,12 +23,7 @@ placing_gpus(const struct job *j)
 	return v == NULL ? 0 : (double)(v->count_min * (v->nodes > 1 ? v->nodes : 1));
 }
 
-/*
- * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before
- * it in the queue. Where not all can go, it is the last job of the one who holds most that stays
- * out (max-min fairness between users). What is only in view holds nothing that others would count.
- */
-static double *
+double *
 placing_holds(struct placing_work_space *w, const size_t *start)
 {
 	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)),
@@ -55,7 +50,7 @@ placing_holds(struct placing_work_space *w, const size_t *start)
  * before those that have not; with shares, those that fit when their turn comes stand over all
  * others.
  */
-static int64_t
+int64_t
 placing_level(const struct placing_work_space *w, size_t i)
 {
 	const struct job *j = &w->jobs[i].job;

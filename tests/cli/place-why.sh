@@ -224,4 +224,41 @@ job one H100-SXM5-80GB:8 'work: 2h' "$od"
 b place -e
 said ' what would change it: a max_price of 30 USD an hour would allow acme us-east-1 p5 on_demand for 62.50 USD' "a sentence"
 said ' one: acme us-east-1 p5 on_demand: 62.50 USD, done by [^ ]* 1 offer seen ' "one, and nothing behind it"
+
+# More of a quota goes to those before first: each waiting job is told what places it, and with so much it is placed.
+limit() { conf 'limits:' "  - {name: org, limit: $1, unit: gpu}"; }
+all() {	# all LIMIT: jobs of 8, 4, 1 and 4
+	limit "$1"
+	market t acme,us-east-1,one,H100-SXM5-80GB,1,on_demand,4,USD acme,us-east-1,quad,H100-SXM5-80GB,4,on_demand,16,USD \
+		acme,us-east-1,oct,H100-SXM5-80GB,8,on_demand,32,USD
+	job high H100-SXM5-80GB:8 'work: 1h' "$od" 'priority: 5'
+	job four H100-SXM5-80GB:4 'work: 1h' "$od"
+	job single H100-SXM5-80GB:1 'work: 1h' "$od"
+	job again H100-SXM5-80GB:4 'work: 1h' "$od"
+	place
+}
+tells() {	# tells JOB MORE
+	[ "$(json "\$.jobs[$1].changes[0].to")" = "$2.000000" ]
+	ok $? "job $1 is told $2 more: $(json "\$.jobs[$1].changes[0].text")"
+}
+has() {	# has LIMIT N WHAT: with that limit the N-th job has a place, and with one less it has not
+	all "$1"
+	[ "$(json "\$.jobs[$2].offer")" != null ]
+	ok $? "$3: with $1 it is placed"
+	all $(($1 - 1))
+	[ "$(json "\$.jobs[$2].offer")" = null ]
+	ok $? "$3: with $(($1 - 1)) it is not"
+}
+all 0
+expect_exit 3
+tells 0 8	# nothing goes before it that would fit beside
+tells 2 1
+tells 1 4	# of one or one other the user that holds less with it goes first
+tells 3 17	# four, single, then the one of higher priority fits in what they take
+b place -e
+said '17 gpu more of org (j-[^ ]* and 2 more take a part of it first) would allow acme us-east-1 quad' "and how many"
+has 8 0 high
+has 1 2 single
+has 4 1 four
+has 17 3 again
 done_testing
