@@ -48,12 +48,19 @@ interval_chosen(const struct job *job, const struct instance *in)
 	       in->offer.purchase == PURCHASE_SPOT;
 }
 
+/* Seconds since it was ready; 0 where the clock is behind that. */
+static double
+interval_age_s(const struct broker *b, const struct instance *in)
+{
+	return in->ready > 0 && b->now > in->ready ? (double)(b->now - in->ready) : 0;
+}
+
 /* Losses an hour of all machines, from this age on for so long, s. */
 static double
 interval_hazard(const struct spot_evidence *seen, const struct broker *b, const struct instance *in,
     int machines, double for_s)
 {
-	double hours = in->ready > 0 ? (double)(b->now - in->ready) / 3600 : 0;
+	double hours = interval_age_s(b, in) / 3600;
 
 	return machines *
 	       spot_evidence_mean(seen, hours, hours + for_s / 3600, in->offer.interruption_rate);
@@ -102,8 +109,8 @@ broker_interval(struct broker *b, const struct job *job, const struct instance *
 	if (rc != BERTH_OK)
 		return rc;
 	*interval_out = (int64_t)fmax(INTERVAL_LEAST_S,
-	    round(checkpoint_next_s(interval_table(b, &seen, in, machines, write_s),
-		in->ready > 0 ? (double)(b->now - in->ready) : 0)));
+	    round(checkpoint_next_s(
+		interval_table(b, &seen, in, machines, write_s), interval_age_s(b, in))));
 	return BERTH_OK;
 }
 
@@ -174,7 +181,7 @@ broker_interval_keep(struct broker *b, const struct job *job, const struct insta
 	if (rc != BERTH_OK || told)
 		return rc;
 	hazard = interval_hazard(&seen, b, in, machines, s + write_s);
-	age = in->ready > 0 ? (double)(b->now - in->ready) / 3600 : 0;
+	age = interval_age_s(b, in) / 3600;
 	decide_begin(&d,
 	    arena_printf(b->tick_arena,
 		"a checkpoint every %s: %s %.1f h old %s lost at %.2g an hour, and a write takes "

@@ -283,6 +283,25 @@ unit_json(struct jsonw *w, const struct unit *u)
 	jsonw_fixed(w, "forms_unknown", u->gpu_hours > 0 ? u->unkept / u->gpu_hours : 0, 6);
 }
 
+/* GPU-seconds of the series in a run, by its samples. */
+static double
+unit_run_seconds(const struct dense *d, const struct form_run *r)
+{
+	int64_t i = r->t > d->t0 ? (r->t - d->t0) / d->step_s : 0;
+	double sum = 0;
+
+	for (; i < (int64_t)d->n; i++) {
+		int64_t t0 = d->t0 + i * d->step_s, t1 = t0 + d->step_s;
+
+		if (t0 >= r->until)
+			break;
+		if (!isnan(d->mean[i]))
+			sum += d->mean[i] *
+			       (double)((t1 < r->until ? t1 : r->until) - (t0 > r->t ? t0 : r->t));
+	}
+	return sum;
+}
+
 enum berth_code
 unit_series_json(struct jsonw *w, struct store *s, const struct series *row, struct berth_err *err)
 {
@@ -294,12 +313,17 @@ unit_series_json(struct jsonw *w, struct store *s, const struct series *row, str
 	size_t n, n_shares = 0;
 	double sum = 0;
 	const char *all = NULL;
+	struct dense d = { .n = 0 };
 	enum berth_code rc = store_forms_list(s, row->id, 0, a, &run, &n, err);
 
+	if (rc == BERTH_OK && n > 0)
+		rc = store_samples_range(s, row->id, 0, 0, a, &d, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		double seconds = unit_run_seconds(&d, &run[i]);
+
 		VEC_PUSH(a, &mix, run[i].mix);
-		VEC_PUSH(a, &amount, run[i].unit_seconds);
-		sum += run[i].unit_seconds;
+		VEC_PUSH(a, &amount, seconds);
+		sum += seconds;
 	}
 	if (rc == BERTH_OK)
 		all = formmix_text(a, mix.v, amount.v, n);

@@ -91,7 +91,8 @@ checkpoint_table_new(struct arena *a, const double hazard[SPOT_AGES], double wri
 	int edge[SPOT_AGES - 1];
 
 	*t = (struct checkpoint_table){ .write_s = write_s,
-		.step = fmin(CHECKPOINT_STEP_MOST, fmax(CHECKPOINT_STEP_LEAST, write_s / 8)),
+		.step = fmax(fmin(CHECKPOINT_STEP_MOST, fmax(CHECKPOINT_STEP_LEAST, write_s / 8)),
+		    write_s / CHECKPOINT_WRITES),
 		.most = checkpoint_most_s(write_s) };
 	memcpy(t->hazard, hazard, sizeof(t->hazard));
 	spot_edges(1, edge);
@@ -121,6 +122,7 @@ checkpoint_next_s(const struct checkpoint_table *t, double age_s)
 {
 	double lo, hi, kept, passed;
 
+	age_s = fmax(0, age_s); /* a clock that goes back */
 	if (age_s >= t->edge[SPOT_AGES - 1])
 		return t->old_s;
 	lo = checkpoint_search(t, age_s, &kept);

@@ -29,7 +29,7 @@ const struct checkpoint_table *checkpoint_table_new(
 /* Is it the table of these? */
 bool checkpoint_table_is(
     const struct checkpoint_table *t, const double hazard[SPOT_AGES], double write_s);
-/* Seconds of work until the next write on machines of this age. */
+/* Seconds of work until the next write on machines of this age; below 0 counts as 0. */
 double checkpoint_next_s(const struct checkpoint_table *t, double age_s);
 
 #endif

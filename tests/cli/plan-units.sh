@@ -268,4 +268,10 @@ expect_json_near '$.series[0].forms[0].gpu_hours' 16 1e-3 'the source did not sa
 expect_json '$.series[0].forms[1].accelerator' H100-PCIE-80GB
 expect_json_near '$.series[0].forms[1].gpu_hours' 16 1e-3
 expect_json '$.series[0].forms[2].accelerator' H100-SXM5-80GB
+# GPU-hours by product are those of the samples, however often a part is read again.
+printf 'time,gpus,accelerator\n2026-10-01T00:00:00Z,10,H100 PCIe\n' >one.csv
+printf 'time,gpus,accelerator\n2026-10-01T01:00:00Z,2,H100 PCIe\n' >two.csv
+for f in one two two one two; do run record csv --series again --step 1h --interval 1h $f.csv; done
+run series again -o json
+expect_json_near '$.series[0].forms[0].gpu_hours' 12 1e-6
 done_testing

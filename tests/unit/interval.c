@@ -214,6 +214,8 @@ main(void)
 	broker.n_lives = 40;
 	check("lives were seen", 60, NAN, &seen);
 	tap_ok(interval_at(60, NAN) != interval_at(20000, NAN), "it is another at another age");
+	tap_is_long(interval_at(-100, NAN), interval_at(0, NAN), "a clock that is behind the machine makes it new");
+	tap_is_long(interval_at(-1e7, NAN), interval_at(0, NAN), "also by months");
 	job.spec.checkpoint_interval_s = 777;
 	tap_is_long(interval_at(60, NAN), 777, "the job's own goes first");
 	job.spec.can_resume = false;
