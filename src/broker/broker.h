@@ -290,10 +290,11 @@ BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *j
 BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *job_id,
     int64_t instance_id, struct attempt *at_out, struct berth_err *err);
 
-/* silent.c: a machine of a running job did not answer, or did. One that has not for silent_s is
- * told of once (job.node_silent), and once more when it answers again (job.node_answers). */
+/* silent.c: a machine of a job that runs or is to begin did not answer, or did. One that has not
+ * for silent_s is told of once (job.node_silent; next: what is done about it, why: its error), and
+ * once more when it answers again (job.node_answers). */
 BERTH_MUST_CHECK enum berth_code silent_unheard(struct broker *b, const struct instance *in,
-    const char *job_id, const char *why, struct berth_err *err);
+    const char *job_id, const char *next, const char *why, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code silent_heard(
     struct broker *b, const struct instance *in, const char *job_id, struct berth_err *err);
 

@@ -15,6 +15,7 @@
 #include "broker/provision.h"
 #include "broker/runner.h"
 #include "store/job_rows.h"
+#include "store/silent_rows.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -201,10 +202,14 @@ refill_stop(struct broker *b, const struct job *job, struct gang_member *m, size
 		b->counts.errors++;
 		log_warn(b->log, "%s is not stopped on instance %" PRId64 ": %s", job->id, m->in.id,
 		    why.msg);
-		return BERTH_OK;
+		return silent_unheard(b, &m->in, job->id,
+		    "its old work may still run, and its gang waits for it no longer than "
+		    "replace_lost",
+		    why.msg, err);
 	}
 	m->at.state = ATTEMPT_PROBING;
-	return store_attempt_update(b->store, &m->at, err);
+	rc = store_attempt_update(b->store, &m->at, err);
+	return rc == BERTH_OK ? silent_heard(b, &m->in, job->id, err) : rc;
 }
 
 /* Another of them is to be taken back while they wait. */
@@ -235,6 +240,61 @@ refill_give_up(struct broker *b, const struct job *job, const struct gang *g, st
 	return gang_give_back(b, job, g, &end, err);
 }
 
+/*
+ * All machines are there and sound, but the one on which the old work cannot be ended or the new
+ * begun: deaf_out. One that is still starting or measured keeps the gang waiting by itself, as does
+ * one that fell silent just now.
+ */
+static enum berth_code
+refill_deaf(struct broker *b, const struct job *job, const struct gang *g,
+    const struct gang_member **deaf_out, struct berth_err *err)
+{
+	int64_t for_s = job->spec.replace_lost_s < b->policy.silent_s ? job->spec.replace_lost_s
+								      : b->policy.silent_s;
+	enum berth_code rc = BERTH_OK;
+	struct silent_row row;
+
+	*deaf_out = NULL;
+	for (size_t i = 0; i < g->n; i++)
+		if (!g->m[i].open || g->m[i].in.state != INSTANCE_READY ||
+		    g->m[i].in.verdict[0] == '\0')
+			return BERTH_OK;
+	for (size_t i = 0; rc == BERTH_OK && *deaf_out == NULL && i < g->n; i++) {
+		rc = store_silent_get(b->store, g->m[i].in.id, &row, err);
+		if (rc == BERTH_OK && row.since > 0 && b->now - row.since >= for_s)
+			*deaf_out = &g->m[i];
+	}
+	return rc;
+}
+
+/* A gang that is whole again, and yet does not start: its machines are not paid for for ever. */
+static enum berth_code
+refill_whole(struct broker *b, struct job *job, const struct gang *g, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_NO_CAPACITY, .progress = job->progress };
+	const struct gang_member *deaf;
+	char t[TIME_FMT_SIZE];
+	enum berth_code rc = refill_deaf(b, job, g, &deaf, err);
+
+	if (rc != BERTH_OK || deaf == NULL)
+		return rc;
+	if (b->now < refill_until(job, g)) {
+		const char *why = arena_printf(b->tick_arena,
+		    "%zu machines: instance %" PRId64 " of rank %d does not answer; the others "
+		    "wait for it until %s",
+		    g->n, deaf->in.id, deaf->it.rank, time_fmt(t, refill_until(job, g)));
+		if (str_eq(why, job->reason))
+			return BERTH_OK;
+		job->reason = why;
+		return store_job_update(b->store, job, JOB_BIT(JOB_PLACED), err);
+	}
+	end.reason = arena_printf(b->tick_arena,
+	    "instance %" PRId64 " of rank %d does not answer, and the work did not begin on all "
+	    "within %" PRId64 " min: all %zu machines are given back, and the job asks again",
+	    deaf->in.id, deaf->it.rank, (job->spec.replace_lost_s + 59) / 60, g->n);
+	return gang_give_back(b, job, g, &end, err);
+}
+
 static enum berth_code
 refill_job(struct broker *b, struct job *job, struct berth_err *err)
 {
@@ -251,8 +311,10 @@ refill_job(struct broker *b, struct job *job, struct berth_err *err)
 		if (g.m[i].open && g.m[i].in.state == INSTANCE_READY &&
 		    g.m[i].at.state == ATTEMPT_PROVISIONING)
 			rc = refill_stop(b, job, &g.m[i], i, err);
-	if (rc != BERTH_OK || !gang_waits(job, &g))
+	if (rc != BERTH_OK || g.n == 0)
 		return rc;
+	if (!gang_waits(job, &g))
+		return refill_whole(b, job, &g, err);
 	rc = late_missed_open(b, job, NULL, err);
 	if (rc == BERTH_OK && b->now >= refill_until(job, &g))
 		return refill_give_up(b, job, &g, err);

@@ -1,13 +1,13 @@
-/* Machines of running jobs that do not answer, while their provider does not say that they are
- * gone: nothing is done about them, but somebody is told. */
+/* Machines of jobs that do not answer, while their provider does not say that they are gone: how
+ * long, which somebody is told. */
 #include <inttypes.h>
 
 #include "broker/broker.h"
 #include "store/silent_rows.h"
 
 enum berth_code
-silent_unheard(struct broker *b, const struct instance *in, const char *job_id, const char *why,
-    struct berth_err *err)
+silent_unheard(struct broker *b, const struct instance *in, const char *job_id, const char *next,
+    const char *why, struct berth_err *err)
 {
 	struct silent_row row;
 	enum berth_code rc = store_silent_get(b->store, in->id, &row, err);
@@ -23,9 +23,8 @@ silent_unheard(struct broker *b, const struct instance *in, const char *job_id, 
 	row.told = true;
 	rc = broker_event(b, err, "job.node_silent", job_id, job_id, in,
 	    "instance %" PRId64 " has not answered for %" PRId64
-	    " min, and its provider does not say that it is gone: nothing is done about it, and "
-	    "its work may have ended (%s)",
-	    in->id, (b->now - row.since) / 60, why);
+	    " min, and its provider does not say that it is gone: %s (%s)",
+	    in->id, (b->now - row.since) / 60, next, why);
 	return rc == BERTH_OK ? store_silent_put(b->store, &row, err) : rc;
 }
 

@@ -110,7 +110,9 @@ watch_poll(struct broker *b, const struct job *job, const struct instance *in, i
 	enum berth_code rc = runner_poll(b, in, job, rank, interval_s, run_out, err),
 			kept = rc == BERTH_OK || rc == BERTH_ENOTFOUND
 				   ? silent_heard(b, in, job->id, &own)
-				   : silent_unheard(b, in, job->id, err->msg, &own);
+				   : silent_unheard(b, in, job->id,
+					 "nothing is done about it, and its work may have ended",
+					 err->msg, &own);
 
 	if (kept == BERTH_OK)
 		return rc;
@@ -386,6 +388,23 @@ start_commit(struct broker *b, struct job *job, struct attempt *at, const struct
 	return store_commit(b->store, err);
 }
 
+/* One rank is told its place; a machine that does not take it counts as silent. */
+static enum berth_code
+start_rank(struct broker *b, const struct job *job, const struct instance *at, struct prov_job *pj,
+    bool *started_out, struct berth_err *err)
+{
+	struct berth_err why;
+	struct prov_run run;
+
+	*started_out = runner_start(b, at, job, pj, &run, &why) == BERTH_OK;
+	if (*started_out)
+		return silent_heard(b, at, job->id, err);
+	b->counts.errors++;
+	log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job->id, at->id, why.msg);
+	return silent_unheard(
+	    b, at, job->id, "its work is started as soon as it answers", why.msg, err);
+}
+
 /* Each rank is told its place; a start that was made before is not made twice. */
 static enum berth_code
 start_run(struct broker *b, const struct job *job, const struct instance *in, struct prov_job *pj,
@@ -393,26 +412,19 @@ start_run(struct broker *b, const struct job *job, const struct instance *in, st
 {
 	enum berth_code rc =
 	    broker_interval(b, job, in, g->n > 0 ? (int)g->n : 1, &pj->checkpoint_interval_s, err);
-	struct berth_err why;
-	struct prov_run run;
 
 	*started_out = rc == BERTH_OK;
-	for (size_t i = 0; *started_out && i < (g->n > 0 ? g->n : 1); i++) {
+	for (size_t i = 0; rc == BERTH_OK && *started_out && i < (g->n > 0 ? g->n : 1); i++) {
 		const struct instance *at = g->n > 0 ? &g->m[i].in : in;
 
 		pj->rank = (int)i;
 		pj->attempt = g->n > 0 ? g->m[i].at.id : pj->attempt;
-		if (runner_start(b, at, job, pj, &run, &why) == BERTH_OK)
-			continue;
-		*started_out = false;
-		b->counts.errors++;
-		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job->id, at->id,
-		    why.msg);
+		rc = start_rank(b, job, at, pj, started_out, err);
 	}
-	if (*started_out)
+	if (rc == BERTH_OK && *started_out)
 		rc = broker_interval_keep(
 		    b, job, in, g->n > 0 ? (int)g->n : 1, pj->checkpoint_interval_s, err);
-	return rc; /* tried again at the next tick; a machine that stays deaf is lost by sync */
+	return rc; /* tried again at the next tick; of one that stays deaf refill and sync see */
 }
 
 static enum berth_code

@@ -19,7 +19,7 @@ accounts:
     provider: static
     machines:
 Y
-for m in m1 m2 m3 m4; do
+for m in m1 m2 m3 m4 m5; do
 	echo "      - {name: $m, address: $m.lab.example, accelerator: L4, accelerator_count: 1, accelerator_memory_gib: 24, price_per_hour: 0.36}" >>.config/berth/berth.yaml
 done
 cat >job.yaml <<'Y'
@@ -88,7 +88,7 @@ tick
 ok $? "it is told of when it answers again"
 
 # One that no longer knows the job, as after a new start from a fresh disk.
-kill -9 -- "-$(cat "$TEST_TMP/far-m2.lab.example/.berth/$(cat id).1/pid")" 2>/dev/null
+kill -9 "-$(cat "$TEST_TMP/far-m2.lab.example/.berth/$(cat id).1/pid")" 2>/dev/null
 rm -rf "$TEST_TMP/far-m2.lab.example/.berth"
 first=$(cat "$TEST_TMP/far-m1.lab.example/.berth/$(cat id)/pid")
 tick
@@ -117,4 +117,49 @@ tick
 run instances -o csv --columns id --no-headers
 [ "$(wc -l <"$out" | tr -d ' ')" = 0 ]
 ok $? "and nothing is held"
+
+# One that is kept does not answer when its old work is to be ended: the wait for it has an end, as that for another.
+rm -rf "$TEST_TMP"/far-*
+sed -i 's/^name: .*/name: deaf/' job.yaml
+"$BERTH" --now "$NOW" submit job.yaml | cut -d' ' -f1 >id
+ticks running
+told m1 1 && told m3 1 && told m4 1
+ok $? "the next job has begun on m1, m3 and m4"
+for i in 1 2 3 4 5; do
+	tick
+	run job "$(cat id)" -o json
+	[ "$(json '$.progress')" != 0.2500 ] || break
+	pause $i
+done
+expect_json '$.progress' 0.2500 "a quarter of it is safe"
+silent=$(count job.node_silent)
+: >"$TEST_TMP/deaf-m4.lab.example"
+kill -9 "-$(cat "$TEST_TMP/far-m3.lab.example/.berth/$(cat id).1/pid")" 2>/dev/null
+rm -rf "$TEST_TMP/far-m3.lab.example/.berth"
+lost=$((minute + 1))
+while [ $minute -lt $((lost + 19)) ]; do
+	tick
+	[ $minute != $((lost + 9)) ] || was=$(count job.node_silent)
+done
+[ "$((was - silent)) $(($(count job.node_silent) - silent))" = '0 1' ]
+ok $? "a kept machine that is silent is told of after ten minutes"
+run instances -o csv --columns id --no-headers
+[ "$(wc -l <"$out" | tr -d ' ')" = 3 ]
+ok $? "one is rented in place of the lost one, and the gang is held for nineteen minutes"
+run job "$(cat id)" -o json
+expect_json '$.state' placed
+case $(json '$.reason') in *'of rank 2 does not answer; the others wait for it until 2026-11-30T'*) ;; *) false ;; esac
+ok $? "the job says what it waits for: $(json '$.reason')"
+tick
+[ "$(count job.no_capacity)" = 1 ]
+ok $? "after twenty all are given back"
+ticks running
+expect_json '$.state' running "and the job runs on machines that answer"
+expect_json '$.progress' 0.2500 "from its checkpoint"
+case " $(cat "$TEST_TMP"/far-m[12345].lab.example/told | tail -n 1) " in *m4*) false ;; esac
+ok $? "without the one that does not"
+for m in m1 m2 m3 m5; do mkdir -p "$TEST_TMP/far-$m.lab.example"; : >"$TEST_TMP/far-$m.lab.example/go"; done
+ticks done
+expect_json '$.state' done "where it is done"
+kill -9 "-$(cat "$TEST_TMP/far-m4.lab.example/.berth/$(cat id).2/pid")" 2>/dev/null # what the deaf one still ran
 done_testing
