@@ -171,6 +171,8 @@ bool broker_pass_left(const struct broker *b, const struct broker_account *acc);
 void broker_pass_spent(
     struct broker_account *acc, int64_t since_ms); /* time_mono_ms() before the call */
 
+/* By what its ticks place: the limits, rules and prices of berth.yaml, offers of its accounts. */
+struct placing_options broker_placing_options(struct broker *b);
 /*
  * One pass over everything: sync prices quotas recover watch move scale release refill provision
  * (places, then creates) probe start notify rollup. Any tick may be killed at any instant and the

@@ -157,17 +157,7 @@ move_one(struct broker *b, struct placing_move *m, struct instance *in, struct b
 static enum berth_code
 move_all(struct broker *b, bool runs, struct berth_err *err)
 {
-	struct placing_options o = { .now = b->now,
-		.seed = b->seed,
-		.tick_s = b->tick_s,
-		.limits = b->limits,
-		.n_limits = b->n_limits,
-		.quota_age_s = b->quotas.age_s,
-		.block = b->block,
-		.n_block = b->n_block,
-		.tables = &b->spot_tables,
-		.ages = b->prices.ages,
-		.need_account = true };
+	struct placing_options o = broker_placing_options(b);
 	struct placing_move_vec moves = { 0 };
 	struct instance *ins;
 	enum berth_code rc;

@@ -492,23 +492,13 @@ provision_turn(
 enum berth_code
 pass_provision(struct broker *b, struct berth_err *err)
 {
-	const struct placing_options o = { .now = b->now,
-		.seed = b->seed,
-		.tick_s = b->tick_s,
-		.limits = b->limits,
-		.n_limits = b->n_limits,
-		.quota_age_s = b->quotas.age_s,
-		.shares = b->shares,
-		.block = b->block,
-		.n_block = b->n_block,
-		.tables = &b->spot_tables,
-		.ages = b->prices.ages,
-		.need_account = true,
-		.others = true,
-		.rounds = 100 };
+	struct placing_options o = broker_placing_options(b);
 	enum berth_code rc = BERTH_OK;
 	bool overtaken = true;
 
+	o.shares = b->shares;
+	o.others = true;
+	o.rounds = 100;
 	broker_pass_begin(b);
 	for (int turn = 0; rc == BERTH_OK && overtaken && turn < PROVISION_TURNS; turn++) {
 		struct waiting_list waits = { .a = b->tick_arena };

@@ -165,17 +165,7 @@ static enum berth_code
 refill_rank(struct broker *b, struct job *job, const struct gang *g, const struct gang_member *m,
     struct berth_err *err)
 {
-	const struct placing_options o = { .now = b->now,
-		.seed = b->seed,
-		.tick_s = b->tick_s,
-		.limits = b->limits,
-		.n_limits = b->n_limits,
-		.quota_age_s = b->quotas.age_s,
-		.block = b->block,
-		.n_block = b->n_block,
-		.tables = &b->spot_tables,
-		.ages = b->prices.ages,
-		.need_account = true };
+	const struct placing_options o = broker_placing_options(b);
 	struct placing_rank r = { .job = job, .like = &m->it.offer, .machines = (int)g->n };
 	const char *why = NULL;
 	enum berth_code rc = placing_rank(b->store, b->accels, &o, &r, b->tick_arena, err);

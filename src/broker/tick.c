@@ -15,6 +15,22 @@ static const struct tick_pass {
 	{ "notify", pass_notify }, { "rollup", pass_rollup }, /* last: nobody waits for it */
 };
 
+struct placing_options
+broker_placing_options(struct broker *b)
+{
+	return (struct placing_options){ .now = b->now,
+		.seed = b->seed,
+		.tick_s = b->tick_s,
+		.limits = b->limits,
+		.n_limits = b->n_limits,
+		.quota_age_s = b->quotas.age_s,
+		.block = b->block,
+		.n_block = b->n_block,
+		.tables = &b->spot_tables,
+		.ages = b->prices.ages,
+		.need_account = true };
+}
+
 enum berth_code
 broker_tick(struct broker *b, struct berth_err *err)
 {

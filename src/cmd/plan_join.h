@@ -304,6 +304,9 @@ bool plan_owned_common(const struct plan_series *x, const struct plan_series *y,
 bool plan_owned_shared(const struct plan_series *x, const struct plan_series *y);
 /* Says of what several series can use how many machines each has. */
 void plan_owned_note(struct plan_series *ps, size_t n, struct arena *a);
+/* Of line i, which is owned, what the plan leaves unused in the horizon: GPU-hours, and what is
+ * paid for them by the hour and as their part of the upfront payment, USD; NaN: nobody said. */
+double plan_owned_idle(const struct plan_series *ps, size_t i, double *usd_out);
 void plan_owned_explain(struct plan_series *ps, struct arena *a);
 /* Lines and the problem of one series, with its part of what is owned. */
 void plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,

@@ -222,9 +222,54 @@ plan_owned_note(struct plan_series *ps, size_t n, struct arena *a)
 					plan_name(&ps[k].owned_all[i].offer, a)));
 }
 
+double
+plan_owned_idle(const struct plan_series *ps, size_t i, double *usd_out)
+{
+	const struct commit_use *u = &ps->plan.use[i];
+	double idle = fmax(0, u->gpus * ps->curve.hours - u->gpu_hours);
+
+	*usd_out = (double)NAN;
+	for (size_t c = 0; c < ps->n_owned_all; c++) {
+		const struct commitment *own = &ps->owned_all[c];
+		double hours = (double)(own->to - own->from) / 3600;
+
+		if (&own->offer == ps->offers[i] && u->gpus > 0)
+			*usd_out = idle * (double)u->count / u->gpus *
+				   (usd_to_double(own->offer.price) +
+				       usd_to_double(own->offer.upfront) / hours);
+	}
+	return idle;
+}
+
+/* What is paid in any case, and not used. */
+static void
+owned_idle_explain(struct plan_series *ps, struct arena *a)
+{
+	double have = 0, idle = 0, usd = 0;
+
+	for (size_t i = 0; i < ps->n_lines; i++) {
+		double paid;
+
+		if (ps->lines[i].kind != COMMIT_OWNED || !(ps->plan.use[i].gpus > 0))
+			continue;
+		have += ps->plan.use[i].gpus * ps->curve.hours;
+		idle += plan_owned_idle(ps, i, &paid);
+		usd += paid;
+	}
+	if (!(have > 0))
+		return;
+	plan_add(&ps->because, a,
+	    arena_printf(a, "owned: %.1f %% of its GPU-hours stand idle on average%s",
+		100 * idle / have,
+		isnan(usd)
+		    ? ", at a cost that nobody said"
+		    : arena_printf(a, ", %.2f USD of what is paid for them in any case", usd)));
+}
+
 void
 plan_owned_explain(struct plan_series *ps, struct arena *a)
 {
+	owned_idle_explain(ps, a);
 	for (size_t i = 0; i < ps->owned_notes.n; i++)
 		plan_add(&ps->because, a, ps->owned_notes.v[i]);
 }

@@ -93,6 +93,13 @@ plan_json_rest(struct jsonw *w, const struct plan_series *ps)
 		plan_json_speed(w, ps, i);
 		jsonw_fixed(w, "price_per_gpu_hour", ps->lines[i].usage, 6);
 		jsonw_fixed(w, "expected_cost", u->cost_usd, 6);
+		if (ps->lines[i].kind == COMMIT_OWNED) {
+			double paid, idle = plan_owned_idle(ps, i, &paid);
+
+			jsonw_fixed(w, "utilisation", u->utilisation, 6);
+			jsonw_fixed(w, "idle_gpu_hours", idle, 3);
+			jsonw_fixed(w, "idle_cost", paid, 6);
+		}
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

@@ -65,4 +65,11 @@ near "the series that is idle half of the time has none" "$(json '$.series[0].ex
 near "the other one has both" "$(json '$.series[1].expected_cost')" 0
 run plan wide --horizon 4w --paths 20 --provider acme --list-prices -o json
 near "alone it has all as well" "$(json '$.totals.expected_cost')" 0
+# Half of the hours one of two machines has work: three quarters of 8 x 672 GPU-hours are paid in vain, at 1.20 USD.
+run plan half --horizon 4w --paths 20 --provider acme --list-prices -o json
+awk -v idle="$(json '$.series[0].rest[0].idle_gpu_hours')" -v usd="$(json '$.series[0].rest[0].idle_cost')" 'BEGIN {
+	d = idle - 4032; exit !(d > -80 && d < 80 && usd / idle > 1.1999 && usd / idle < 1.2001) }'
+ok $? "what stands idle: $(json '$.series[0].rest[0].idle_gpu_hours') GPU-hours, $(json '$.series[0].rest[0].idle_cost') USD"
+run plan half --horizon 4w --paths 20 --provider acme --list-prices
+expect_out_has 'owned: 7[0-9.]+ % of its GPU-hours stand idle on average, 48[0-9.]+ USD of what is paid for them in any case'
 done_testing
